@@ -1,0 +1,84 @@
+"""Where suites/ and injectors/ lie, and reading them: data that a reviewer can sign."""
+
+import os
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeVar
+
+import yaml
+from pydantic import ValidationError
+
+from hfr_bench.errors import BadInputError
+from hfr_bench.model.matrix import FaultMatrix
+from hfr_bench.model.record import Record, digest
+from hfr_bench.model.schedule import KindSpec
+
+Rec = TypeVar("Rec", bound=Record)
+
+
+def root() -> Path:
+    """The folder that holds suites/ and injectors/: $HFR_BENCH_CONTENT, the wheel, a checkout."""
+    if override := os.environ.get("HFR_BENCH_CONTENT"):
+        return Path(override)
+    installed = Path(__file__).parent / "_content"
+    return installed if installed.is_dir() else Path(__file__).parent.parent
+
+
+def read_yaml(path: Path) -> Any:
+    """Parse a YAML file. Raises BadInputError that names file, line and cause."""
+    try:
+        return yaml.load(path.read_text(encoding="utf-8"), Loader=_loader())  # noqa: S506 - safe
+    except FileNotFoundError as error:
+        raise BadInputError(f"{path}: no such file") from error
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise BadInputError(f"{path}: not readable as YAML: {error}") from error
+
+
+def read_record(path: Path, kind: type[Rec]) -> Rec:
+    """Read a YAML file as a record. Raises BadInputError naming each wrong key."""
+    data = read_yaml(path)
+    if not isinstance(data, dict):
+        raise BadInputError(f"{path}: expected a mapping at top level, got {type(data).__name__}")
+    try:
+        return kind.model_validate(data)
+    except ValidationError as error:
+        raise BadInputError(f"{path}: {explain(error)}") from error
+
+
+def explain(error: ValidationError) -> str:
+    """A pydantic error as lines a user can act on: where, what, and what was given."""
+    lines = []
+    for item in error.errors(include_url=False):
+        where = ".".join(str(part) for part in item["loc"]) or "(top level)"
+        what = "unknown key" if item["type"] == "extra_forbidden" else item["msg"]
+        lines.append(f"{where}: {what}")
+    return "; ".join(lines)
+
+
+@cache
+def kinds() -> dict[str, KindSpec]:
+    """All built-in fault kinds by name, in file order."""
+    folder = root() / "injectors" / "kinds"
+    specs = [read_record(path, KindSpec) for path in sorted(folder.glob("*.yaml"))]
+    return {spec.kind: spec for spec in specs}
+
+
+def matrix(name: str) -> FaultMatrix:
+    """A fault matrix by name. Raises BadInputError that lists what there is."""
+    folder = root() / "injectors" / "matrices"
+    path = folder / f"{name}.yaml"
+    if not path.is_file():
+        offered = ", ".join(sorted(p.stem for p in folder.glob("*.yaml")))
+        raise BadInputError(f"unknown fault matrix {name!r}; there are: {offered}")
+    return read_record(path, FaultMatrix)
+
+
+def kinds_digest() -> str:
+    """One digest over all kinds."""
+    return digest({name: spec.model_dump(mode="json") for name, spec in kinds().items()})
+
+
+@cache
+def _loader() -> type[yaml.SafeLoader]:
+    """The C parser where it was built, else Python's; both are safe loaders."""
+    return getattr(yaml, "CSafeLoader", yaml.SafeLoader)

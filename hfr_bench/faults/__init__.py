@@ -1,0 +1,1 @@
+"""Fault schedules, pure: drawn before the run, replayed, never sampled again."""

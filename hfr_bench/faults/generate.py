@@ -1,0 +1,165 @@
+"""Points + matrix + rate + seed -> a schedule. Drawn once, written down, replayed ever after.
+
+One onset draw per (point, occurrence); the duration is drawn with it; attempts beyond it draw
+afresh up to attempt 8. With `nested` coupling the same uniforms serve all rates, so every
+coordinate that is faulty at a low rate is faulty at a higher one.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
+from typing import NamedTuple
+
+from hfr_bench.faults.draw import choose, uniform
+from hfr_bench.model.matrix import FaultMatrix, Mix
+from hfr_bench.model.record import short_id
+from hfr_bench.model.schedule import FaultEvent, FaultSchedule, KindSpec, Lasts
+from hfr_bench.model.task import FaultPoint
+
+GENERATOR = "hfr-sampled@1"
+ATTEMPTS_MAX = 8
+
+
+class Draw(NamedTuple):
+    """What a schedule is keyed by; the arm is not part of it. `rate`: chance per onset draw."""
+
+    suite: str
+    task_id: str
+    seed: int
+    profile: str
+    rate: float
+    coupling: str = "nested"
+
+
+def generate(
+    draw: Draw,
+    points: Sequence[FaultPoint],
+    matrix: FaultMatrix,
+    kinds: Mapping[str, KindSpec],
+    horizon: int,
+) -> FaultSchedule:
+    """The schedule of one pair group. `horizon`: occurrences covered at every point.
+
+    Raises ValueError if the matrix names a kind that is not among `kinds`.
+    """
+    missing = {name for mix in matrix.mixes for name in mix.kinds} - set(kinds)
+    if missing:
+        raise ValueError(f"matrix {matrix.name!r} names unknown kinds: {sorted(missing)}")
+    schedule_id = short_id(
+        {**draw._asdict(), "matrix": matrix.digest(), "horizon": horizon, "by": GENERATOR}
+    )
+    events = tuple(
+        event
+        for point in points
+        if (mix := _mix_for(point.point, matrix)) is not None
+        for occurrence in range(1, horizon + 1)
+        for event in _events(draw, schedule_id, point, occurrence, mix, kinds)
+    )
+    return FaultSchedule(
+        schedule_id=schedule_id,
+        suite=draw.suite,
+        task_id=draw.task_id,
+        seed=draw.seed,
+        profile=draw.profile,
+        rate=draw.rate,
+        coupling=draw.coupling,
+        generator=GENERATOR,
+        horizon=horizon,
+        events=events,
+    )
+
+
+def _mix_for(point: str, matrix: FaultMatrix) -> Mix | None:
+    """The first mix whose patterns match the point."""
+    for mix in matrix.mixes:
+        if any(fnmatchcase(point, pattern) for pattern in mix.points):
+            return mix
+    return None
+
+
+def _events(
+    draw: Draw,
+    schedule_id: str,
+    point: FaultPoint,
+    occurrence: int,
+    mix: Mix,
+    kinds: Mapping[str, KindSpec],
+) -> Iterator[FaultEvent]:
+    """The events of one logical step.
+
+    `reach` is the last attempt covered so far. A fixed duration that another one runs into is
+    shortened to what it adds, so that coverage is a union and stays nested in the rate. Events
+    that last until the target changes have no known end: what follows them is drawn besides.
+    """
+    fitting = _fitting(point, mix, kinds)
+    if not fitting:
+        return
+    rate = draw.rate * mix.rate_scale
+    base: tuple[str | int, ...] = (
+        draw.seed,
+        draw.suite,
+        draw.task_id,
+        point.point,
+        occurrence,
+    )
+    if draw.coupling == "independent":
+        base = (*base, draw.profile)
+    reach, open_ended = 0, False
+    for attempt in range(1, ATTEMPTS_MAX + 1):
+        if attempt > reach + 1 and not open_ended:
+            return
+        if uniform("onset", *base, attempt) >= rate:
+            continue
+        kind = choose(fitting, "kind", *base, attempt)
+        lasts = choose(kind.lasts, "lasts", *base, attempt)
+        first = attempt
+        if lasts.unit == "attempts":
+            last = attempt + lasts.n - 1
+            first = max(attempt, reach + 1)
+            if last < first:
+                continue
+            reach, lasts = last, Lasts(n=last - first + 1)
+        else:
+            open_ended = True
+        yield _event(schedule_id, point, occurrence, first, kind, lasts, (*base, attempt))
+
+
+def _fitting(
+    point: FaultPoint, mix: Mix, kinds: Mapping[str, KindSpec]
+) -> list[tuple[float, KindSpec]]:
+    """The mix's kinds that may hit this point, with their weights."""
+    return [
+        (weight, kinds[name])
+        for name, weight in mix.kinds.items()
+        if point.level in kinds[name].levels
+        and kinds[name].layer is point.layer
+        and any(fnmatchcase(point.point, pattern) for pattern in kinds[name].points)
+    ]
+
+
+def _event(
+    schedule_id: str,
+    point: FaultPoint,
+    occurrence: int,
+    attempt: int,
+    kind: KindSpec,
+    lasts: Lasts,
+    key: tuple[str | int, ...],
+) -> FaultEvent:
+    params = {
+        name: choose([(1.0, value) for value in values], "param", name, *key)
+        for name, values in kind.params.items()
+    }
+    lands = None if kind.lands is None else uniform("lands", *key) < kind.lands
+    return FaultEvent(
+        injection_id=f"{schedule_id}/{point.point}/{occurrence}.{attempt}",
+        layer=kind.layer,
+        kind=kind.kind,
+        point=point.point,
+        occurrence=occurrence,
+        attempt=attempt,
+        lasts=lasts,
+        effect_lands=lands,
+        params=params,
+        clears_by="substitute" if lasts.unit == "target" else kind.clears_by,
+        safe_outcome=kind.safe_outcome_when.get(point.level, kind.safe_outcome),
+    )

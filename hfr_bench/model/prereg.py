@@ -1,0 +1,164 @@
+"""The preregistration (what a researcher writes), and the lock (what freezing makes of it).
+
+Users write seconds and dollars (`_s`, `_usd`); everything recorded later is an integer.
+"""
+
+from typing import Any, Literal
+
+from pydantic import Field
+
+from hfr_bench.model.record import Record
+from hfr_bench.model.terms import ClockKind, Origin
+
+
+class SuiteSelection(Record):
+    """Tasks of one suite: a pool that the suite's manifest names, or the ids themselves."""
+
+    suite: str
+    pool: str | None = None
+    tasks: tuple[str, ...] = ()
+    config: dict[str, Any] = {}
+
+
+class Equipment(Record):
+    """What an arm may use; policy is not to be confused with equipment.
+
+    `ledger`: a record of side effects. `query`: the recovery contracts' reads. `ladder`: the
+    substitutes registered below. `verifier`: strategy-side checks. `truth`: yardsticks only.
+    """
+
+    ledger: bool = False
+    query: bool = False
+    ladder: bool = False
+    verifier: bool = False
+    truth: bool = False
+
+
+class Arm(Record):
+    """A registered name for strategy + config + equipment."""
+
+    name: str
+    strategy: str
+    config: dict[str, Any] = {}
+    equipment: Equipment = Equipment()
+
+
+class ModelPins(Record):
+    """Which models are called. `backup` is the equal rung (L2), if any."""
+
+    llm: str = "rehearsal"
+    agent: str = "rehearsal-primary"
+    backup: str | None = "rehearsal-backup"
+    base_url: str | None = None
+    config: dict[str, Any] = {}
+
+
+class FaultPlan(Record):
+    """What is injected: a matrix (mix of kinds) at several rates under one design."""
+
+    matrix: str = "stress"
+    rates: tuple[float, ...] = (0.0, 0.05, 0.10, 0.20)
+    design: Literal["sampled", "none"] = "sampled"
+    coupling: Literal["nested", "independent"] = "nested"
+
+
+class Limits(Record):
+    """Bounds of one trial. Timeouts are of one attempt, in trial seconds."""
+
+    max_steps: int = Field(default=60, ge=1, le=1000)
+    model_timeout_s: float = Field(default=60.0, gt=0)
+    tool_timeout_s: float = Field(default=10.0, gt=0)
+    wall_limit_s: float = Field(default=120.0, gt=0)
+
+
+class HumanPrice(Record):
+    """What an escalation is charged (paper table B1: cost 2.00, 10.0 s)."""
+
+    cost_usd: float = Field(default=0.02, ge=0)
+    delay_s: float = Field(default=10.0, ge=0)
+
+
+class Hypothesis(Record):
+    """A confirmatory claim, fixed before the run."""
+
+    id: str
+    metric: str
+    arm: str
+    against: str
+    direction: Literal["greater", "less", "equal"]
+    margin: float = 0.0
+    rate: float | None = None
+
+
+class Analysis(Record):
+    """How the numbers are made. `baseline`: the arm that all others are paired with."""
+
+    baseline: str
+    resamples: int = Field(default=10_000, ge=200, le=200_000)
+    level: float = Field(default=0.95, gt=0.5, lt=1)
+
+
+class Controls(Record):
+    """Checks on the harness itself, run in every experiment (DESIGN §5)."""
+
+    injector_removed: bool = True
+    a_a: bool = True
+
+
+class Preregistration(Record):
+    """An experiment, fixed before its first trial."""
+
+    name: str = Field(pattern=r"^[a-z0-9][a-z0-9-]{0,63}$")
+    title: str
+    description: str = ""
+    origin: Origin
+    suites: tuple[SuiteSelection, ...] = Field(min_length=1)
+    agent: str = "tool_calling"
+    model: ModelPins = ModelPins()
+    sandbox: str = "process"
+    clock: ClockKind = ClockKind.VIRTUAL
+    seeds: tuple[int, ...] = Field(default=(1,), min_length=1)
+    faults: FaultPlan = FaultPlan()
+    arms: tuple[Arm, ...] = Field(min_length=1)
+    limits: Limits = Limits()
+    human: HumanPrice = HumanPrice()
+    controls: Controls = Controls()
+    hypotheses: tuple[Hypothesis, ...] = ()
+    analysis: Analysis
+    stopping_rule: Literal["fixed_n"] = "fixed_n"
+    void_rounds: int = Field(default=2, ge=0, le=5)
+    protocol_tasks: int = 200
+    amends: str | None = None
+
+
+class SourcePin(Record):
+    """What a suite was when it was frozen."""
+
+    suite: str
+    distribution: str
+    version: str
+    content_digest: str
+    tasks: tuple[str, ...]
+    task_digests: dict[str, str]
+    domains: dict[str, str] = {}
+
+
+class Lock(Record):
+    """prereg.lock.json: the digests that the run is held to, and what freezing found."""
+
+    prereg_digest: str
+    name: str
+    origin: Origin
+    frozen_at: str
+    harness_version: str
+    generator: str
+    sources: tuple[SourcePin, ...]
+    matrix_digest: str
+    kinds_digest: str
+    prices_digest: str
+    schedules_digest: str
+    plan_digest: str
+    schedules: int
+    trials: int
+    timestamp_evidence: str = "self-asserted"
+    notes: tuple[str, ...] = ()

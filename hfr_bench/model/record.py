@@ -1,0 +1,52 @@
+"""The base of every record, and the one digest that the whole project uses."""
+
+import hashlib
+from collections.abc import Mapping
+from typing import Any, ClassVar, Self
+
+import rfc8785
+from pydantic import BaseModel, ConfigDict
+
+
+class Record(BaseModel):
+    """A value that is written to a file: frozen, unknown keys refused, versioned by `v`.
+
+    Fields added later arrive with defaults, so that older files still load.
+    """
+
+    model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True, extra="forbid")
+
+    v: int = 1
+
+    def dumps(self) -> str:
+        """One line of JSON, in field order; what the JSONL files hold."""
+        return self.model_dump_json()
+
+    @classmethod
+    def loads(cls, line: str | bytes) -> Self:
+        """Parse one line. Raises pydantic's ValidationError (a ValueError)."""
+        return cls.model_validate_json(line)
+
+    def digest(self) -> str:
+        """SHA-256 (hex) over the record's canonical JSON (RFC 8785)."""
+        return digest(self.model_dump(mode="json"))
+
+
+def canonical(value: Any) -> bytes:
+    """Canonical JSON bytes of a JSON value (RFC 8785): keys sorted, one way to write a number."""
+    return rfc8785.dumps(value)
+
+
+def digest(value: Any) -> str:
+    """SHA-256 (hex) over `canonical(value)`."""
+    return hashlib.sha256(canonical(value)).hexdigest()
+
+
+def text_digest(text: str | bytes) -> str:
+    """SHA-256 (hex) of raw text; what request and response bodies are compared by."""
+    return hashlib.sha256(text.encode() if isinstance(text, str) else text).hexdigest()
+
+
+def short_id(value: Mapping[str, Any]) -> str:
+    """A 16-character identifier made of everything that defines the thing it names."""
+    return digest(dict(value))[:16]

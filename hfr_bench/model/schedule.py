@@ -1,0 +1,114 @@
+"""Faults as data: what a kind is, and what will happen where, written down before the run."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from hfr_bench.model.record import Record
+from hfr_bench.model.terms import Layer, SafeOutcome, SideEffect
+
+Point = str
+
+
+class Lasts(Record):
+    """How long an event lasts once reached.
+
+    `attempts`: n attempts of its step. `target`: until the call goes to another target.
+    `trial`: until the trial ends. `seconds`: n seconds of trial clock since first delivery.
+    """
+
+    unit: Literal["attempts", "target", "trial", "seconds"] = "attempts"
+    n: int = 1
+
+
+class Respond(Record):
+    """The client gets an HTTP answer (model layer) or an error answer (tool layer)."""
+
+    type: Literal["respond"] = "respond"
+    status: int
+    headers: dict[str, str] = {}
+    body: str = ""
+
+
+class Close(Record):
+    """The connection ends without an answer. `forward`: the upstream got the request first."""
+
+    type: Literal["close"] = "close"
+    forward: bool = False
+
+
+class Stall(Record):
+    """No answer for `stall_s` seconds, then the connection ends. Longer than any timeout = hang."""
+
+    type: Literal["stall"] = "stall"
+    stall_s: float
+    forward: bool = False
+
+
+Wire = Annotated[Respond | Close | Stall, Field(discriminator="type")]
+
+
+class KindSpec(Record):
+    """A fault kind (`injectors/kinds/*.yaml`).
+
+    `wire` is keyed by dialect (`openai_chat`, `tool`). `levels`: side-effect levels of the points
+    it may hit. `lands`: for lost outcomes, the chance that the write lands, else null. `lasts`:
+    weighted choices. `params`: name -> equally likely values, filled into wire texts as `{name}`.
+    `latency_ms`: how long the failing answer takes.
+    """
+
+    kind: str
+    layer: Layer
+    title: str = ""
+    silent: bool = False
+    transient: bool = True
+    points: tuple[str, ...] = ()
+    levels: tuple[SideEffect, ...] = tuple(SideEffect)
+    wire: dict[str, Wire] = {}
+    lands: float | None = None
+    lasts: tuple[tuple[float, Lasts], ...] = ((1.0, Lasts()),)
+    params: dict[str, tuple[int | str, ...]] = {}
+    latency_ms: int = 0
+    clears_by: str = "retry"
+    safe_outcome: SafeOutcome = SafeOutcome.COMPLETE
+    safe_outcome_when: dict[SideEffect, SafeOutcome] = {}
+    observation_points: tuple[str, ...] = ()
+
+
+class FaultEvent(Record):
+    """One planned fault: from `attempt` of the `occurrence`-th logical step at `point` on.
+
+    `occurrence` and `attempt` count from 1. `effect_lands`: for lost outcomes, whether the write
+    reaches the world. `clears_by`: what ends it. `safe_outcome`: the best end still reachable.
+    """
+
+    injection_id: str
+    layer: Layer
+    kind: str
+    point: Point
+    occurrence: int
+    attempt: int = 1
+    lasts: Lasts = Lasts()
+    effect_lands: bool | None = None
+    params: dict[str, int | str] = {}
+    clears_by: str = "retry"
+    safe_outcome: SafeOutcome = SafeOutcome.COMPLETE
+
+
+class FaultSchedule(Record):
+    """Everything that will be injected into the trials of one pair group.
+
+    Keyed by (suite, task, seed, profile), never by arm. `horizon`: occurrences covered.
+    """
+
+    schedule_id: str
+    suite: str
+    task_id: str
+    seed: int
+    profile: str
+    rate: float
+    design: str = "sampled"
+    coupling: str = "nested"
+    generator: str
+    horizon: int
+    events: tuple[FaultEvent, ...] = ()

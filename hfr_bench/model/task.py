@@ -1,0 +1,100 @@
+"""Tasks and tools: the public half that everybody sees, and the sealed half that grades."""
+
+from typing import Any, Literal
+
+from hfr_bench.model.record import Record
+from hfr_bench.model.terms import Criticality, Layer, SideEffect
+
+
+class ReconcileContract(Record):
+    """How to ask the world whether a write landed, through the suite's own tools.
+
+    `arguments` maps the read's parameters to literals or `$name` references into the write's
+    arguments. `landed` names a predicate `(before, after, args)` of the suite. `needs_before`:
+    the write accumulates, so the answer needs a read made before it (part of PREPARED).
+    """
+
+    read: str
+    arguments: dict[str, Any] = {}
+    landed: str
+    needs_before: bool = False
+
+
+class ToolSpec(Record):
+    """One tool of a task and its recovery contract. Nulls are allowed and mean what they say."""
+
+    name: str
+    description: str = ""
+    parameters: dict[str, Any] = {}
+    level: SideEffect
+    identity_args: tuple[str, ...] = ()
+    idempotency_key_param: str | None = None
+    reconcile: ReconcileContract | None = None
+    equivalents: tuple[str, ...] = ()
+    compensate_by: str | None = None
+    irreversible: bool = False
+
+
+class FaultPoint(Record):
+    """A place where faults may happen. `point` names a role, never a tier (`model:agent`)."""
+
+    point: str
+    layer: Layer
+    target: str
+    level: SideEffect = SideEffect.READ
+
+
+class TaskSpec(Record):
+    """The public task: what agent, strategy and verifier may see (paper appendix E).
+
+    `deadline_s`: trial seconds to finish in. `source_digest`: of the upstream task it stands for.
+    """
+
+    task_id: str
+    suite: str
+    domain: str = ""
+    prompt: str = ""
+    criticality: Criticality = Criticality.MEDIUM
+    quality_floor: float = 0.8
+    deadline_s: float = 600.0
+    stratum: str = ""
+    goal_version: int = 1
+    tools: tuple[ToolSpec, ...] = ()
+    fault_points: tuple[FaultPoint, ...] = ()
+    source_digest: str = ""
+
+    def tool(self, name: str) -> ToolSpec | None:
+        """The named tool, or None if the task does not offer it."""
+        return next((t for t in self.tools if t.name == name), None)
+
+
+class OracleStep(Record):
+    """One call of the suite's own solution, by the agent or by the (scripted) user."""
+
+    actor: Literal["agent", "user"]
+    tool: str
+    arguments: dict[str, Any] = {}
+
+
+class ExpectedEffect(Record):
+    """An effect the task wants: its natural key and how often the oracle brings it about."""
+
+    natural_key: str
+    tool: str
+    count: int = 1
+    atomic_group: str | None = None
+
+
+class SealedTask(Record):
+    """The sealed half: reaches only the suite, the checker and the rehearsal server.
+
+    `say`: strings that the agent must have told the user. `opening`: the user's first words.
+    """
+
+    task_id: str
+    suite: str
+    opening: str = ""
+    oracle: tuple[OracleStep, ...] = ()
+    say: tuple[str, ...] = ()
+    expected: tuple[ExpectedEffect, ...] = ()
+    grading: dict[str, Any] = {}

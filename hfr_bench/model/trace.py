@@ -1,0 +1,266 @@
+"""Trace events: one line of JSON each, a closed tagged set of bodies, truth beside belief.
+
+`t_us` is the trial clock, `wall_us` measured time (outside digests and comparisons), `prev` the
+SHA-256 of the line before. Bodies named *seen* hold what the strategy saw; *truth* what the
+world did. That gap is the subject of the project.
+"""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from hfr_bench.model.ledger import Checkpoint, EscalationPacket
+from hfr_bench.model.record import Record
+from hfr_bench.model.terms import (
+    Action,
+    Channel,
+    CheckLevel,
+    FaultClass,
+    Landed,
+    LedgerState,
+    Origin,
+    Rung,
+    SideEffect,
+)
+from hfr_bench.model.trial import TrialResult
+
+
+class TrialStarted(Record):
+    """First line of a trial: everything it was registered as."""
+
+    type: Literal["trial_started"] = "trial_started"
+    prereg_digest: str
+    schedule_digest: str
+    suite: str
+    task_id: str
+    seed: int
+    profile: str
+    rate: float
+    arm: str
+    arm_digest: str
+    pair_group: str
+    cohort_id: str
+    round: int = 1
+    tenant: str = "default"
+    origin: Origin
+    sandbox: str
+    image_id: str | None = None
+    goal_version: int = 1
+    clock: str
+    injected: bool = True
+    source: str = ""
+
+
+class AttemptStarted(Record):
+    """Seen: an attempt goes out. `told`: the caller named the coordinate (else inferred)."""
+
+    type: Literal["attempt_started"] = "attempt_started"
+    point: str
+    occurrence: int
+    channel: Channel
+    target: str
+    purpose: str = "agent"
+    timeout_us: int
+    intent_id: str = ""
+    key: str = ""
+    stepless_key: str = ""
+    level: SideEffect = SideEffect.READ
+    request_digest: str
+    operation_id: str = ""
+    told: bool = True
+
+
+class AttemptEnded(Record):
+    """Seen: what came back. `response_digest` of the raw body; money in micro-dollars."""
+
+    type: Literal["attempt_ended"] = "attempt_ended"
+    answered: bool
+    status: int | None = None
+    exception: str | None = None
+    domain_error: bool = False
+    response_digest: str = ""
+    returned_model: str | None = None
+    finish_reason: str | None = None
+    tokens_in: int = 0
+    tokens_out: int = 0
+    cost_microusd: int | None = 0
+    latency_us: int = 0
+
+
+class UpstreamHit(Record):
+    """Truth, model layer: a request reached the gateway; what was done with it.
+
+    `forwarded`: the model server got it. `injection_id`: the event that was live, or null.
+    """
+
+    type: Literal["upstream_hit"] = "upstream_hit"
+    point: str
+    occurrence: int
+    target: str
+    told: bool
+    forwarded: bool
+    upstream_status: int | None = None
+    injection_id: str | None = None
+    kind: str | None = None
+    request_digest: str = ""
+    response_digest: str = ""
+    stall_us: int = 0
+
+
+class FaultInjected(Record):
+    """Truth, tool layer: an event was live at this attempt. Never read by the delivery audit."""
+
+    type: Literal["fault_injected"] = "fault_injected"
+    injection_id: str
+    kind: str
+    effect_lands: bool | None = None
+
+
+class EffectExecuted(Record):
+    """Truth: a tool really ran. An *effect* is an execution with `changed` (or at level R3).
+
+    `natural_key`: tool and identifying arguments, free text left out. `changed`: rows that
+    changed. `actor`: agent, user or strategy.
+    """
+
+    type: Literal["effect"] = "effect"
+    operation_id: str
+    point: str
+    tool: str
+    actor: str
+    level: SideEffect
+    natural_key: str
+    args_digest: str
+    domain_error: bool = False
+    changed: tuple[str, ...] = ()
+    response_digest: str = ""
+
+
+class Decided(Record):
+    """Belief and choice: one decision of the strategy (paper §5.5's twelve fields)."""
+
+    type: Literal["decided"] = "decided"
+    on: str
+    action: Action
+    reason: str = ""
+    fault_class: FaultClass | None = None
+    confidence: float | None = None
+    evidence: str = ""
+    delay_us: int = 0
+    substitute: str | None = None
+    rung: Rung | None = None
+    check: CheckLevel | None = None
+    debit: int = 0
+    step_left: int | None = None
+    task_left: int | None = None
+    deadline_left_us: int | None = None
+
+
+class LedgerMoved(Record):
+    """The ledger moved, before anything was done about it."""
+
+    type: Literal["ledger_moved"] = "ledger_moved"
+    key: str
+    stepless_key: str
+    tool: str
+    level: SideEffect
+    before: LedgerState | None = None
+    after: LedgerState
+    evidence: str = ""
+    lease: str | None = None
+    fencing: int = 0
+    expires_us: int | None = None
+    operation_id: str | None = None
+
+
+class ReconcileAnswered(Record):
+    """The suite's predicate judged the reads: committed, absent or unknown."""
+
+    type: Literal["reconciled"] = "reconciled"
+    tool: str
+    landed: Landed
+
+
+class VerifyAnswered(Record):
+    """A check gave its verdict."""
+
+    type: Literal["verified"] = "verified"
+    level: CheckLevel
+    passed: bool
+    quality: float = 1.0
+    reasons: tuple[str, ...] = ()
+
+
+class StepEnded(Record):
+    """A logical step is over: how often it was tried, and what the agent was given."""
+
+    type: Literal["step_ended"] = "step_ended"
+    channel: Channel
+    point: str
+    occurrence: int
+    attempts: int
+    action: Action
+    result_digest: str = ""
+
+
+class Said(Record):
+    """A message between agent and user; text itself stays out of the trace."""
+
+    type: Literal["said"] = "said"
+    who: Literal["agent", "user"]
+    text_digest: str
+    length: int
+
+
+class Escalated(Record):
+    """A person was called."""
+
+    type: Literal["escalated"] = "escalated"
+    packet: EscalationPacket
+
+
+class Checkpointed(Record):
+    """The runtime's state was saved."""
+
+    type: Literal["checkpointed"] = "checkpointed"
+    checkpoint: Checkpoint
+
+
+class TrialEnded(Record):
+    """Last line of a trial."""
+
+    type: Literal["trial_ended"] = "trial_ended"
+    result: TrialResult
+
+
+Body = Annotated[
+    TrialStarted
+    | AttemptStarted
+    | AttemptEnded
+    | UpstreamHit
+    | FaultInjected
+    | EffectExecuted
+    | Decided
+    | LedgerMoved
+    | ReconcileAnswered
+    | VerifyAnswered
+    | StepEnded
+    | Said
+    | Escalated
+    | Checkpointed
+    | TrialEnded,
+    Field(discriminator="type"),
+]
+
+
+class TraceEvent(Record):
+    """One line of a trial's trace. `step` 0 = outside any step; `attempt` 0 = outside any."""
+
+    trial_id: str
+    seq: int
+    t_us: int
+    wall_us: int = 0
+    step: int = 0
+    attempt: int = 0
+    prev: str = ""
+    body: Body

@@ -1,0 +1,59 @@
+"""Agents, and the guarded runtime they are given. An agent does not know the strategy."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from hfr_bench.model.task import OracleStep, TaskSpec
+from hfr_bench.ports.user import UserTurn
+
+Message = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolRequest:
+    """A tool call the model asks for. `call_id` is the model's own name for it."""
+
+    call_id: str
+    name: str
+    arguments: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelReply:
+    """The model's turn: the raw assistant message and what it asks for."""
+
+    message: Message
+    text: str = ""
+    tool_requests: tuple[ToolRequest, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ToolReply:
+    """What the agent is given for a tool call. `failed`: the runtime gave up on it (REPLAN)."""
+
+    content: str
+    failed: bool = False
+
+
+class Runtime(Protocol):
+    """Guarded model, tools and user. Ends the trial from within (escalate, fail, limit)."""
+
+    def model(
+        self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]
+    ) -> ModelReply: ...
+
+    def tool(self, request: ToolRequest) -> ToolReply: ...
+
+    def user_opens(self) -> UserTurn: ...
+
+    def user_replies(self, text: str) -> UserTurn: ...
+
+
+class Agent(Protocol):
+    """Works on one task and returns when it believes it is done.
+
+    `oracle` is the suite's own solution; empty for every agent but the oracle.
+    """
+
+    def run(self, task: TaskSpec, runtime: Runtime, oracle: Sequence[OracleStep]) -> None: ...

@@ -1,0 +1,59 @@
+"""Injectors: at a call boundary in-process, or as a proxy on the wire. They never retry."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from hfr_bench.faults.cursor import Cursor
+from hfr_bench.model.schedule import KindSpec
+from hfr_bench.model.trace import Body
+from hfr_bench.ports.calls import CallPort
+from hfr_bench.ports.clock import Clock
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """One trial, as an injector sees it: where it is in its schedule, and whom to tell.
+
+    `tell` queues a truth record for the trial's only writer; safe from any thread.
+    """
+
+    trial_id: str
+    cursor: Cursor
+    kinds: Mapping[str, KindSpec]
+    clock: Clock
+    tell: Callable[[Body], None]
+
+
+class CallInjector(Protocol):
+    """Sits between the recorders at an in-process boundary."""
+
+    def kinds(self) -> frozenset[str]:
+        """The fault kinds it answers for; wiring refuses a schedule nobody answers."""
+        ...
+
+    def wrap(self, inner: CallPort, scene: Scene) -> CallPort: ...
+
+    def heal(self) -> None:
+        """Undo everything still standing; called in `finally`, idempotent."""
+        ...
+
+
+class WireInjector(Protocol):
+    """A proxy of its own event loop. Trials enter and leave; `/t/<trial_id>/v1` names one."""
+
+    def kinds(self) -> frozenset[str]: ...
+
+    def start(self, upstream: str) -> None:
+        """Bind on loopback and forward to `upstream` (a base URL ending in /v1)."""
+        ...
+
+    def enter(self, scene: Scene) -> str:
+        """Register a trial; returns the base URL its model client must use."""
+        ...
+
+    def leave(self, trial_id: str) -> None:
+        """Forget a trial, after draining what is still under way for it."""
+        ...
+
+    def stop(self) -> None: ...

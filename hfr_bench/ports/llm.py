@@ -1,0 +1,45 @@
+"""Model servers and the client that calls them. Every model call is real HTTP."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from hfr_bench.model.task import SealedTask
+from hfr_bench.model.terms import Origin
+from hfr_bench.ports.calls import CallPort
+from hfr_bench.ports.clock import Clock
+
+
+@dataclass(frozen=True, slots=True)
+class ModelScope:
+    """What a client needs to know of the trial it works in; the arm is not part of it.
+
+    `announced_us`: takes (and clears) the stall that the gateway announced for the last request
+    whose connection it closed; 0 if none. Only a virtual clock uses it.
+    """
+
+    suite: str
+    task_id: str
+    seed: int
+    clock: Clock
+    announced_us: Callable[[], int]
+
+
+class LlmBackend(Protocol):
+    """A kind of model service. `origin` labels every number made with it."""
+
+    @property
+    def origin(self) -> Origin: ...
+
+    @property
+    def prices_digest(self) -> str: ...
+
+    def start(self, sealed: Sequence[SealedTask]) -> str:
+        """Start or find the server; returns its base URL. Only a rehearsal server is sealed."""
+        ...
+
+    def client(self, base_url: str, scope: ModelScope) -> CallPort:
+        """A client for one trial, used by one thread; `base_url` may be a gateway's."""
+        ...
+
+    def stop(self) -> None: ...

@@ -1,0 +1,78 @@
+"""A benchmark suite: its tasks, its world, its scripted user, its checker."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from hfr_bench.model.attempt import Observation
+from hfr_bench.model.prereg import SourcePin, SuiteSelection
+from hfr_bench.model.task import SealedTask, TaskSpec
+from hfr_bench.model.terms import Landed
+from hfr_bench.model.trial import Grade
+from hfr_bench.ports.sandbox import Sandbox
+from hfr_bench.ports.user import User
+
+
+@dataclass(frozen=True, slots=True)
+class Execution:
+    """A tool really ran: what it answered, which rows changed, the world's digest after."""
+
+    observation: Observation
+    changed: tuple[str, ...] = ()
+    state: str = ""
+
+
+class World(Protocol):
+    """A living environment, used by one worker thread; reset in place for every trial."""
+
+    def reset(self, task_id: str) -> str:
+        """Bring the world to the task's initial state; returns its digest."""
+        ...
+
+    def execute(
+        self, tool: str, arguments: Mapping[str, Any], *, actor: str, operation_id: str
+    ) -> Execution:
+        """Run a tool. `actor`: agent, user or strategy."""
+        ...
+
+    def user(self, task_id: str) -> User:
+        """A fresh user for the task; its own tool calls go through `execute` as `user`."""
+        ...
+
+    def grade(self, said: Sequence[str]) -> Grade:
+        """The checker: reads the living world (and what the agent told the user)."""
+        ...
+
+    def close(self) -> None: ...
+
+
+class Suite(Protocol):
+    """A public benchmark, adapted. Opening it may start a tool host."""
+
+    @property
+    def name(self) -> str: ...
+
+    def select(self, selection: SuiteSelection) -> tuple[TaskSpec, ...]:
+        """The chosen tasks, in the registered order.
+
+        Raises BadInputError for an unknown pool or task id (what, and what there is).
+        """
+        ...
+
+    def sealed(self, task_id: str) -> SealedTask:
+        """The grading half of a task: for checker, oracle agent and rehearsal server only."""
+        ...
+
+    def pin(self, selection: SuiteSelection) -> SourcePin:
+        """What the suite is right now; a frozen experiment is held to it."""
+        ...
+
+    def landed(
+        self, predicate: str, before: str | None, after: str | None, arguments: Mapping[str, Any]
+    ) -> Landed:
+        """Judge a reconcile read; never looks at the grader."""
+        ...
+
+    def open(self, sandbox: Sandbox) -> World:
+        """A world for one worker thread."""
+        ...
