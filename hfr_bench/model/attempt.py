@@ -43,7 +43,7 @@ class Call:
 
     `occurrence` and `attempt` count from 1. `purpose`: `agent` for the agent's own calls, else
     what the strategy needs it for (`prepare`, `reconcile`, `verify`, `compress`).
-    `payload`: a model request or a tool's arguments.
+    `payload`: a model request or a tool's arguments. `intent`: only of the agent's own calls.
     """
 
     step: int
@@ -56,7 +56,7 @@ class Call:
     payload: Mapping[str, Any]
     purpose: str = "agent"
     operation_id: str = ""
-    told: bool = True
+    intent: Intent | None = None
 
 
 @dataclass(frozen=True, slots=True)

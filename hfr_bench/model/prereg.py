@@ -78,6 +78,16 @@ class HumanPrice(Record):
     delay_s: float = Field(default=10.0, ge=0)
 
 
+class ToolPrice(Record):
+    """What one tool attempt is charged (paper table B1: cost 0.10, 0.40 s).
+
+    `latency_s` is trial time under a virtual clock; under a wall clock it is measured.
+    """
+
+    cost_usd: float = Field(default=0.001, ge=0)
+    latency_s: float = Field(default=0.4, ge=0)
+
+
 class Hypothesis(Record):
     """A confirmatory claim, fixed before the run."""
 
@@ -99,8 +109,12 @@ class Analysis(Record):
 
 
 class Controls(Record):
-    """Checks on the harness itself, run in every experiment (DESIGN §5)."""
+    """Checks on the harness itself, run in every experiment (DESIGN §5).
 
+    `arm`: the arm they are run with; null = the baseline.
+    """
+
+    arm: str | None = None
     injector_removed: bool = True
     a_a: bool = True
 
@@ -122,6 +136,7 @@ class Preregistration(Record):
     arms: tuple[Arm, ...] = Field(min_length=1)
     limits: Limits = Limits()
     human: HumanPrice = HumanPrice()
+    tool_price: ToolPrice = ToolPrice()
     controls: Controls = Controls()
     hypotheses: tuple[Hypothesis, ...] = ()
     analysis: Analysis

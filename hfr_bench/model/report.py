@@ -59,11 +59,18 @@ class AuditRow(Record):
 
 
 class VoidRow(Record):
-    """Trials that measured nothing, per arm; their whole pair groups are rerun or dropped."""
+    """Trials that measured nothing, per arm; their whole pair groups are rerun or dropped.
+
+    `dropped`: trials of dropped groups. `sr_worst`/`sr_best`: success rate over all rates if each
+    of them had failed, or succeeded; None where none was dropped.
+    """
 
     arm: str
     voids: int
     causes: dict[str, int] = {}
+    dropped: int = 0
+    sr_worst: float | None = None
+    sr_best: float | None = None
 
 
 class ControlRow(Record):
@@ -102,3 +109,8 @@ class Report(Record):
     controls: tuple[ControlRow, ...] = ()
     exposure: tuple[dict[str, Any], ...] = ()
     traces_digest: str = ""
+    level: float = 0.95
+    resamples: int = 10_000
+    protocol_tasks: int = 200
+    control_trials: int = 0
+    human_cost_microusd: int = 0

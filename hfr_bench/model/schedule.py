@@ -13,7 +13,8 @@ Point = str
 class Lasts(Record):
     """How long an event lasts once reached.
 
-    `attempts`: n attempts of its step. `target`: until the call goes to another target.
+    `attempts`: n attempts of its step. `target`: until the step goes to another target (paper
+    §6.2: sticky within the same logical step, unless a degradation changed model or tool).
     `trial`: until the trial ends. `seconds`: n seconds of trial clock since first delivery.
     """
 

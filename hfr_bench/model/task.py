@@ -1,8 +1,9 @@
 """Tasks and tools: the public half that everybody sees, and the sealed half that grades."""
 
+from collections.abc import Mapping
 from typing import Any, Literal
 
-from hfr_bench.model.record import Record
+from hfr_bench.model.record import Record, canonical
 from hfr_bench.model.terms import Criticality, Layer, SideEffect
 
 
@@ -33,6 +34,11 @@ class ToolSpec(Record):
     equivalents: tuple[str, ...] = ()
     compensate_by: str | None = None
     irreversible: bool = False
+
+
+    def natural_key(self, arguments: Mapping[str, Any]) -> str:
+        """Tool and identifying arguments: two effects with the same one are the same effect."""
+        return canonical([self.name, {n: arguments.get(n) for n in self.identity_args}]).decode()
 
 
 class FaultPoint(Record):
@@ -74,6 +80,13 @@ class OracleStep(Record):
     actor: Literal["agent", "user"]
     tool: str
     arguments: dict[str, Any] = {}
+
+
+class Probe(Record):
+    """A call that tries a tool's level where no oracle uses it; the last of `steps` counts."""
+
+    task_id: str
+    steps: tuple[OracleStep, ...]
 
 
 class ExpectedEffect(Record):

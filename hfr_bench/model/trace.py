@@ -91,11 +91,13 @@ class UpstreamHit(Record):
     """Truth, model layer: a request reached the gateway; what was done with it.
 
     `forwarded`: the model server got it. `injection_id`: the event that was live, or null.
+    Neither answered by the model server (`upstream_status`) nor injected: an organic error.
     """
 
     type: Literal["upstream_hit"] = "upstream_hit"
     point: str
     occurrence: int
+    attempt: int = 0
     target: str
     told: bool
     forwarded: bool
@@ -105,6 +107,11 @@ class UpstreamHit(Record):
     request_digest: str = ""
     response_digest: str = ""
     stall_us: int = 0
+
+    @property
+    def organic(self) -> bool:
+        """Our own upstream failed: nobody injected this."""
+        return self.upstream_status is None and self.injection_id is None
 
 
 class FaultInjected(Record):

@@ -12,11 +12,15 @@ Message = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class ToolRequest:
-    """A tool call the model asks for. `call_id` is the model's own name for it."""
+    """A tool call the model asks for. `call_id` is the model's own name for it.
+
+    `malformed`: what was wrong with its arguments, if they could not be read.
+    """
 
     call_id: str
     name: str
     arguments: Mapping[str, Any]
+    malformed: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,10 +54,18 @@ class Runtime(Protocol):
     def user_replies(self, text: str) -> UserTurn: ...
 
 
+@dataclass(frozen=True, slots=True)
+class Oracle:
+    """The suite's own solution: calls in order, and what the user must be told."""
+
+    steps: tuple[OracleStep, ...] = ()
+    say: tuple[str, ...] = ()
+
+
 class Agent(Protocol):
     """Works on one task and returns when it believes it is done.
 
-    `oracle` is the suite's own solution; empty for every agent but the oracle.
+    `oracle` is empty for every agent that does not declare `needs_oracle = True`.
     """
 
-    def run(self, task: TaskSpec, runtime: Runtime, oracle: Sequence[OracleStep]) -> None: ...
+    def run(self, task: TaskSpec, runtime: Runtime, oracle: Oracle) -> None: ...

@@ -1,7 +1,7 @@
 """Injectors: at a call boundary in-process, or as a proxy on the wire. They never retry."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from hfr_bench.faults.cursor import Cursor
@@ -16,6 +16,7 @@ class Scene:
     """One trial, as an injector sees it: where it is in its schedule, and whom to tell.
 
     `tell` queues a truth record for the trial's only writer; safe from any thread.
+    `labels`: suite, task and seed (never the arm), for callers that do not send them themselves.
     """
 
     trial_id: str
@@ -23,6 +24,7 @@ class Scene:
     kinds: Mapping[str, KindSpec]
     clock: Clock
     tell: Callable[[Body], None]
+    labels: Mapping[str, str] = field(default_factory=dict)
 
 
 class CallInjector(Protocol):

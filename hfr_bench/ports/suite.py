@@ -1,15 +1,14 @@
 """A benchmark suite: its tasks, its world, its scripted user, its checker."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from hfr_bench.model.attempt import Observation
 from hfr_bench.model.prereg import SourcePin, SuiteSelection
-from hfr_bench.model.task import SealedTask, TaskSpec
+from hfr_bench.model.task import Probe, SealedTask, TaskSpec
 from hfr_bench.model.terms import Landed
 from hfr_bench.model.trial import Grade
-from hfr_bench.ports.sandbox import Sandbox
 from hfr_bench.ports.user import User
 
 
@@ -20,6 +19,10 @@ class Execution:
     observation: Observation
     changed: tuple[str, ...] = ()
     state: str = ""
+
+
+# Runs one of the user's own tools: name, arguments -> what it answered.
+UserAct = Callable[[str, Mapping[str, Any]], Observation]
 
 
 class World(Protocol):
@@ -35,8 +38,8 @@ class World(Protocol):
         """Run a tool. `actor`: agent, user or strategy."""
         ...
 
-    def user(self, task_id: str) -> User:
-        """A fresh user for the task; its own tool calls go through `execute` as `user`."""
+    def user(self, task_id: str, act: UserAct) -> User:
+        """A fresh user for the task; its own tool calls go through `act`, never a strategy."""
         ...
 
     def grade(self, said: Sequence[str]) -> Grade:
@@ -47,7 +50,7 @@ class World(Protocol):
 
 
 class Suite(Protocol):
-    """A public benchmark, adapted. Opening it may start a tool host."""
+    """A public benchmark, adapted; made with the sandbox that its tool hosts run in."""
 
     @property
     def name(self) -> str: ...
@@ -73,6 +76,12 @@ class Suite(Protocol):
         """Judge a reconcile read; never looks at the grader."""
         ...
 
-    def open(self, sandbox: Sandbox) -> World:
-        """A world for one worker thread."""
+    def probes(self) -> tuple[Probe, ...]:
+        """Calls that try the levels of tools which no oracle uses."""
         ...
+
+    def open(self) -> World:
+        """A world for one worker thread, in the sandbox the suite was made with."""
+        ...
+
+    def close(self) -> None: ...

@@ -1,0 +1,1 @@
+"""Agents: each one screen. Add a variant rather than complicate one."""

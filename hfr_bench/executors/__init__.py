@@ -1,0 +1,1 @@
+"""How many trials run side by side."""

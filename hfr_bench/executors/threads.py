@@ -1,0 +1,81 @@
+"""Long-lived worker threads, each with a scope opened, used and closed in that thread."""
+
+import queue
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager
+from typing import TypeVar
+
+Scope = TypeVar("Scope")
+Item = TypeVar("Item")
+Answer = TypeVar("Answer")
+
+
+class ThreadsExecutor:
+    """Implements `ports.executor.Executor` with `workers` threads."""
+
+    def __init__(self, workers: int = 1) -> None:
+        if workers < 1:
+            raise ValueError(f"at least one worker is needed, got {workers}")
+        self._workers = workers
+
+    def run(
+        self,
+        items: Iterable[Item],
+        open_scope: Callable[[int], AbstractContextManager[Scope]],
+        work: Callable[[Scope, Item], Answer],
+    ) -> Iterator[Answer]:
+        waiting: queue.SimpleQueue[Item] = queue.SimpleQueue()
+        for item in items:
+            waiting.put(item)
+        results: queue.SimpleQueue[Answer | _Broke | None] = queue.SimpleQueue()
+        stop = threading.Event()
+
+        def labour(number: int) -> None:
+            try:
+                with open_scope(number) as scope:
+                    while not stop.is_set():
+                        try:
+                            item = waiting.get_nowait()
+                        except queue.Empty:
+                            break
+                        results.put(work(scope, item))
+            except BaseException as error:  # noqa: BLE001 - carried to the caller's thread
+                results.put(_Broke(error))
+            finally:
+                results.put(None)
+
+        threads = [
+            threading.Thread(target=labour, args=(n,), name=f"hfr-worker-{n}", daemon=True)
+            for n in range(self._workers)
+        ]
+        for thread in threads:
+            thread.start()
+        try:
+            yield from _answers(results, len(threads))
+        finally:
+            stop.set()
+            for thread in threads:
+                thread.join()
+
+
+class _Broke:
+    """An exception on its way from a worker to the caller."""
+
+    def __init__(self, error: BaseException) -> None:
+        self.error = error
+
+
+def _answers(
+    results: "queue.SimpleQueue[Answer | _Broke | None]", workers: int
+) -> Iterator[Answer]:
+    """Answers until every worker has ended; a worker's exception is raised here."""
+    left = workers
+    while left:
+        got = results.get()
+        if got is None:
+            left -= 1
+        elif isinstance(got, _Broke):
+            raise got.error
+        else:
+            yield got

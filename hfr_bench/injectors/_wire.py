@@ -1,0 +1,194 @@
+"""What every proxy needs: an event loop of its own, guests that come and go, clean headers.
+
+A proxy is started and stopped by synchronous code and lives in a daemon thread. Whatever a
+guest's in-flight requests touch is touched in the loop's thread only, so nothing here locks.
+"""
+
+import asyncio
+import contextlib
+import threading
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, TypeVar
+
+from aiohttp import web
+from multidict import CIMultiDict
+
+from hfr_bench.ports.injector import Scene
+
+try:
+    import uvloop
+except ImportError:  # not built for Windows; asyncio's own loop does the same, slower
+    new_event_loop: Callable[[], asyncio.AbstractEventLoop] = asyncio.new_event_loop
+else:
+    new_event_loop = uvloop.new_event_loop
+
+Answer = TypeVar("Answer")
+Handler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
+
+PREFIX = "x-hfr-"
+BODY_LIMIT = 64 * 1024 * 1024
+_JOIN_S = 5.0
+
+# RFC 9110 §7.6.1: meant for one connection only. The lengths and encodings are set anew for the
+# body that is really sent; `server` and `date` are the proxy's own, so that a served fault
+# cannot be told from a forwarded answer by them.
+_HOP = frozenset(
+    {
+        "connection",
+        "keep-alive",
+        "proxy-authenticate",
+        "proxy-authorization",
+        "proxy-connection",
+        "te",
+        "trailer",
+        "transfer-encoding",
+        "upgrade",
+        "host",
+        "content-length",
+        "content-encoding",
+        "server",
+        "date",
+    }
+)
+
+
+class LoopThread:
+    """An event loop that runs in a daemon thread until `close`."""
+
+    def __init__(self, name: str) -> None:
+        self._loop = new_event_loop()
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+        self._thread.start()
+
+    def call(self, work: Coroutine[Any, Any, Answer], timeout_s: float | None = None) -> Answer:
+        """Run a coroutine in the loop and wait for it. Raises what it raises, or TimeoutError."""
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result(timeout_s)
+
+    def close(self) -> None:
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(_JOIN_S)
+        if not self._thread.is_alive():
+            self._loop.close()
+
+    def _run(self) -> None:
+        asyncio.set_event_loop(self._loop)
+        self._loop.run_forever()
+
+
+async def listen(handler: Handler) -> tuple[web.ServerRunner, int]:
+    """Serve on a free loopback port; returns what to clean up, and the port."""
+    runner = web.ServerRunner(web.Server(handler, access_log=None), shutdown_timeout=1.0)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    return runner, int(runner.addresses[0][1])
+
+
+async def read_body(request: web.BaseRequest) -> bytes | None:
+    """The raw body, or None if it is larger than `BODY_LIMIT`."""
+    chunks, size = [], 0
+    async for chunk in request.content.iter_any():
+        size += len(chunk)
+        if size > BODY_LIMIT:
+            return None
+        chunks.append(chunk)
+    return chunks[0] if len(chunks) == 1 else b"".join(chunks)
+
+
+def passable(headers: Mapping[str, str], *, coordinates: bool) -> CIMultiDict[str]:
+    """The headers that a proxy may pass on; `x-hfr-*` only where they belong."""
+    named = headers.get("connection", "").lower()
+    once = {name.strip() for name in named.split(",")} if named else ()
+    kept: CIMultiDict[str] = CIMultiDict()
+    for name, value in headers.items():
+        low = name.lower()
+        if low in _HOP or low in once or (not coordinates and low.startswith(PREFIX)):
+            continue
+        kept.add(name, value)
+    return kept
+
+
+def hang_up(request: web.BaseRequest) -> web.Response:
+    """Really close the socket, without an answer; what is returned is never sent."""
+    if request.transport is not None:
+        request.transport.abort()
+    return web.Response()
+
+
+class Coordinate(NamedTuple):
+    """Where in its trial a request is. `told`: the caller named it; else it was inferred."""
+
+    point: str
+    occurrence: int
+    attempt: int
+    told: bool
+
+
+@dataclass(slots=True)
+class _Trail:
+    """What a caller that names no coordinates did so far at a point."""
+
+    occurrences: int = 0
+    failed: Coordinate | None = None
+
+
+@dataclass(slots=True)
+class Guest:
+    """A trial inside a proxy: its scene, its requests in flight, what is inferred of it."""
+
+    scene: Scene
+    gone: asyncio.Event = field(default_factory=asyncio.Event)
+    _tasks: set[asyncio.Task[Any]] = field(default_factory=set)
+    _trails: dict[str, _Trail] = field(default_factory=dict)
+
+    @contextlib.contextmanager
+    def under_way(self) -> Iterator[None]:
+        """Around one request, so that leaving waits for it."""
+        task = asyncio.current_task()
+        assert task is not None
+        self._tasks.add(task)
+        try:
+            yield
+        finally:
+            self._tasks.discard(task)
+
+    async def drain(self, limit_s: float) -> None:
+        """Wake what stalls, wait for what is in flight, cancel what is still there at the end."""
+        self.gone.set()
+        if self._tasks:
+            await asyncio.wait(set(self._tasks), timeout=limit_s)
+        for task in (late := set(self._tasks)):
+            task.cancel()
+        await asyncio.gather(*late, return_exceptions=True)
+
+    async def pause(self, us: int) -> None:
+        """Really wait, or until the trial leaves."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(us / 1e6):
+                await self.gone.wait()
+
+    def coordinate(self, headers: Mapping[str, str], point: str) -> Coordinate:
+        """The coordinate that the caller names, or else what its past suggests.
+
+        A request after a failed one of the same trial is the next attempt of the same step; any
+        other is the next step.
+        """
+        named = headers.get("x-hfr-point")
+        occurrence, attempt = headers.get("x-hfr-occurrence"), headers.get("x-hfr-attempt")
+        if named and _counts(occurrence) and _counts(attempt):
+            return Coordinate(named, int(occurrence or 0), int(attempt or 0), told=True)
+        trail = self._trails.setdefault(point, _Trail())
+        failed, trail.failed = trail.failed, None
+        if failed is not None:
+            return failed._replace(attempt=failed.attempt + 1)
+        trail.occurrences += 1
+        return Coordinate(point, trail.occurrences, 1, told=False)
+
+    def settle(self, at: Coordinate, *, failed: bool) -> None:
+        """Remember how a request ended, for the inference of the next one."""
+        if not at.told:
+            self._trails[at.point].failed = at if failed else None
+
+
+def _counts(text: str | None) -> bool:
+    return text is not None and text.isascii() and text.isdigit() and int(text) > 0

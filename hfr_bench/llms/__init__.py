@@ -1,0 +1,1 @@
+"""Model services and the thin client that calls them. Each a plug of its own."""

@@ -1,0 +1,1 @@
+"""Where tool hosts run."""

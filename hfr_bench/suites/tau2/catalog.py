@@ -1,0 +1,125 @@
+"""Upstream's catalog and our content, joined into public tasks and sealed ones."""
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+from hfr_bench import content
+from hfr_bench.errors import BadInputError
+from hfr_bench.model.task import (
+    ExpectedEffect,
+    FaultPoint,
+    OracleStep,
+    SealedTask,
+    TaskSpec,
+    ToolSpec,
+)
+from hfr_bench.model.terms import Layer
+
+SUITE = "tau2"
+
+
+def read_content(name: str) -> dict[str, Any]:
+    """One of the suite's YAML files by name."""
+    data: dict[str, Any] = content.read_yaml(content.root() / "suites" / SUITE / f"{name}.yaml")
+    return data
+
+
+def tool_specs(domain: str, catalog: Mapping[str, Any]) -> tuple[ToolSpec, ...]:
+    """The agent's tools with their recovery contracts.
+
+    Raises BadInputError if upstream offers a tool that tools.yaml does not know.
+    """
+    rows = read_content("tools")[domain]["assistant"]
+    specs = []
+    for tool in catalog["tools"]:
+        name = tool["name"]
+        if name not in rows:
+            raise BadInputError(f"suites/tau2/tools.yaml: {domain} has no entry for {name!r}")
+        row = {key: value for key, value in rows[name].items() if key != "why"}
+        specs.append(
+            ToolSpec.model_validate(
+                {
+                    "name": name,
+                    "description": tool["description"],
+                    "parameters": tool["parameters"],
+                    **row,
+                }
+            )
+        )
+    return tuple(specs)
+
+
+def fault_points(tools: tuple[ToolSpec, ...]) -> tuple[FaultPoint, ...]:
+    """The model, every tool, and the reads that a strategy makes for itself."""
+    points = [FaultPoint(point="model:agent", layer=Layer.MODEL, target="agent")]
+    for tool in tools:
+        points.append(
+            FaultPoint(
+                point=f"tool:{tool.name}", layer=Layer.TOOL, target=tool.name, level=tool.level
+            )
+        )
+        if tool.reconcile is None:
+            continue
+        read = tool.reconcile.read
+        purposes = ("prepare", "reconcile") if tool.reconcile.needs_before else ("reconcile",)
+        points += [
+            FaultPoint(point=f"{purpose}:{tool.name}", layer=Layer.TOOL, target=read)
+            for purpose in purposes
+        ]
+    return tuple(points)
+
+
+def public_task(
+    domain: str, row: Mapping[str, Any], policy: str, tools: tuple[ToolSpec, ...]
+) -> TaskSpec:
+    """What agent, strategy and verifier may see of a task."""
+    manifest = read_content("suite")
+    return TaskSpec(
+        task_id=f"{domain}/{row['task_id']}",
+        suite=SUITE,
+        domain=domain,
+        prompt=policy,
+        stratum=domain,
+        deadline_s=float(manifest["deadline_s"]),
+        tools=tools,
+        fault_points=fault_points(tools),
+        source_digest=row["digest"],
+    )
+
+
+def sealed_task(domain: str, row: Mapping[str, Any], tools: tuple[ToolSpec, ...]) -> SealedTask:
+    """The gold calls as oracle, and the effects they want. Raises KeyError for an odd row."""
+    oracle = tuple(
+        OracleStep(
+            actor="user" if step["requestor"] == "user" else "agent",
+            tool=step["name"],
+            arguments=step["arguments"],
+        )
+        for step in row["gold"]
+    )
+    user = row["user"]
+    return SealedTask(
+        task_id=f"{domain}/{row['task_id']}",
+        suite=SUITE,
+        opening=str(user.get("reason_for_call") or user["text"]),
+        oracle=oracle,
+        say=tuple(row["communicate"]),
+        expected=_expected(oracle, tools),
+    )
+
+
+def _expected(
+    oracle: tuple[OracleStep, ...], tools: tuple[ToolSpec, ...]
+) -> tuple[ExpectedEffect, ...]:
+    """Gold writes of the agent by natural key. What a gold call fails to do is never missed."""
+    by_name = {tool.name: tool for tool in tools}
+    counts: Counter[tuple[str, str]] = Counter()
+    for step in oracle:
+        spec = by_name.get(step.tool) if step.actor == "agent" else None
+        if spec is not None and spec.level.writes:
+            counts[spec.natural_key(step.arguments), spec.name] += 1
+    return tuple(
+        ExpectedEffect(natural_key=key, tool=tool, count=count)
+        for (key, tool), count in counts.items()
+    )
