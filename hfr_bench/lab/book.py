@@ -1,0 +1,49 @@
+"""The frozen schedules of an experiment: written once, read line by line."""
+
+from collections.abc import Iterable
+from functools import lru_cache
+from pathlib import Path
+
+from hfr_bench.errors import BadInputError
+from hfr_bench.model.record import digest
+from hfr_bench.model.schedule import FaultSchedule
+
+_HEAD = '{"v":1,"schedule_id":"'
+
+
+class ScheduleBook:
+    """Schedules by id. A line is parsed when it is asked for; a run touches few at a time."""
+
+    def __init__(self, lines: Iterable[str] = (), where: str = "schedules") -> None:
+        self._lines: dict[str, str] = {}
+        for n, line in enumerate(lines, 1):
+            if not line.startswith(_HEAD):
+                raise BadInputError(f"{where}: line {n} is not a schedule")
+            start = len(_HEAD)
+            self._lines[line[start : line.index('"', start)]] = line
+        self.schedule = lru_cache(maxsize=64)(self._schedule)
+
+    def _schedule(self, schedule_id: str) -> FaultSchedule:
+        """Raises BadInputError for an id that was never frozen."""
+        if schedule_id not in self._lines:
+            raise BadInputError(f"schedule {schedule_id!r} is not among the frozen ones")
+        return FaultSchedule.loads(self._lines[schedule_id])
+
+    def __len__(self) -> int:
+        return len(self._lines)
+
+    @property
+    def digest(self) -> str:
+        """Over all lines in the order of their ids."""
+        return digest([self._lines[key] for key in sorted(self._lines)])
+
+
+def read_book(folder: Path) -> ScheduleBook:
+    """All schedules/*.jsonl. Raises BadInputError if there are none."""
+    files = sorted(folder.glob("*.jsonl"))
+    if not files:
+        raise BadInputError(f"{folder}: no schedules; run `hfr-bench freeze` first")
+    lines = (
+        line for path in files for line in path.read_text(encoding="utf-8").splitlines() if line
+    )
+    return ScheduleBook(lines, str(folder))

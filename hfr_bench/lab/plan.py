@@ -1,0 +1,95 @@
+"""Preregistration -> schedules and planned trials. Pair groups stay together."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from hfr_bench.faults.generate import GENERATOR, Draw, generate
+from hfr_bench.model.matrix import FaultMatrix
+from hfr_bench.model.prereg import Preregistration
+from hfr_bench.model.record import short_id, text_digest
+from hfr_bench.model.schedule import FaultSchedule, KindSpec
+from hfr_bench.model.task import TaskSpec
+from hfr_bench.model.trial import PlanRow, Trial
+
+__all__ = ["GENERATOR", "Cell", "cells", "plan_rows"]
+
+
+class Cell(NamedTuple):
+    """What all arms of a pair group share."""
+
+    task: TaskSpec
+    seed: int
+    schedule: FaultSchedule
+
+
+def cells(
+    prereg: Preregistration,
+    tasks: Sequence[TaskSpec],
+    matrix: FaultMatrix,
+    kinds: Mapping[str, KindSpec],
+) -> Iterator[Cell]:
+    """Task by task, seed by seed, rate by rate: each with its schedule."""
+    plan = prereg.faults
+    rates = plan.rates if plan.design == "sampled" else (0.0,)
+    for task in tasks:
+        for seed in prereg.seeds:
+            for rate in rates:
+                draw = Draw(
+                    task.suite, task.task_id, seed, f"{plan.matrix}-{rate:g}", rate, plan.coupling
+                )
+                points = task.fault_points if rate else ()
+                yield Cell(
+                    task,
+                    seed,
+                    generate(draw, points, matrix, kinds, prereg.limits.max_steps),
+                )
+
+
+def plan_rows(
+    prereg: Preregistration, prereg_digest: str, planned: Sequence[Cell]
+) -> Iterator[PlanRow]:
+    """Every trial in the frozen order; after each cell's arms, the controls that belong to it."""
+    order = 0
+    top = max(prereg.faults.rates) if prereg.faults.design == "sampled" else 0.0
+    control_arm = prereg.controls.arm or prereg.analysis.baseline
+    for cell in planned:
+        digest = text_digest(cell.schedule.dumps())  # of the line as frozen
+        jobs: list[tuple[str, str | None]] = [(arm.name, None) for arm in prereg.arms]
+        if prereg.controls.injector_removed and cell.schedule.rate == 0:
+            jobs.append((control_arm, "injector_removed"))
+        if prereg.controls.a_a and cell.schedule.rate == top:
+            jobs.append((control_arm, "a_a"))
+        for arm, control in jobs:
+            order += 1
+            trial = _trial(prereg_digest, cell, digest, arm, control)
+            yield PlanRow(order=order, trial=trial, control=control)
+
+
+def _trial(
+    prereg_digest: str, cell: Cell, schedule_digest: str, arm: str, control: str | None
+) -> Trial:
+    schedule = cell.schedule
+    group = {
+        "prereg": prereg_digest,
+        "suite": cell.task.suite,
+        "task": cell.task.task_id,
+        "seed": cell.seed,
+        "schedule": schedule.schedule_id,
+        "control": control,
+    }
+    trial_id = short_id({**group, "arm": arm})
+    return Trial(
+        trial_id=trial_id,
+        prereg_digest=prereg_digest,
+        suite=cell.task.suite,
+        task_id=cell.task.task_id,
+        seed=cell.seed,
+        profile=schedule.profile,
+        rate=schedule.rate,
+        arm=arm,
+        pair_group=short_id(group),
+        cohort_id=trial_id,
+        schedule_id=schedule.schedule_id,
+        schedule_digest=schedule_digest,
+        injected=control != "injector_removed",
+    )

@@ -1,0 +1,213 @@
+"""prereg.yaml -> prereg.lock.json, schedules/ and plan.jsonl; and holding a run to them."""
+
+import os
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import NamedTuple
+
+from pydantic import ValidationError
+
+from hfr_bench import __version__, content
+from hfr_bench.errors import BadInputError
+from hfr_bench.lab.book import ScheduleBook, read_book
+from hfr_bench.lab.plan import GENERATOR, Cell, cells, plan_rows
+from hfr_bench.lab.wire import Bench
+from hfr_bench.model.prereg import Lock, Preregistration
+from hfr_bench.model.record import text_digest
+from hfr_bench.model.terms import Origin
+from hfr_bench.model.trial import PlanRow
+
+PREREG, LOCK, PLAN, SCHEDULES, TRIALS = (
+    "prereg.yaml",
+    "prereg.lock.json",
+    "plan.jsonl",
+    "schedules",
+    "trials",
+)
+
+
+class Experiment(NamedTuple):
+    """A frozen experiment, read back and checked against its digests."""
+
+    path: Path
+    prereg: Preregistration
+    lock: Lock
+    plan: tuple[PlanRow, ...]
+    book: ScheduleBook
+
+
+def load_prereg(folder: Path) -> Preregistration:
+    """Read and validate prereg.yaml. Raises BadInputError naming each wrong key."""
+    if not folder.is_dir():
+        raise BadInputError(f"{folder}: no such directory; `hfr-bench new {folder}` makes one")
+    path = folder / PREREG
+    if not path.is_file():
+        raise BadInputError(f"{folder}: no {PREREG} in it; `hfr-bench new` writes one")
+    return content.read_record(path, Preregistration)
+
+
+def freeze(folder: Path) -> Lock:
+    """Validate, draw the schedules, lay out the plan, digest everything.
+
+    Raises BadInputError for a wrong registration, and if the directory already holds trials:
+    what has been run under one registration is never re-registered.
+    """
+    prereg = load_prereg(folder)
+    trials = folder / TRIALS
+    if trials.is_dir() and any(trials.rglob("*.jsonl*")):
+        raise BadInputError(
+            f"{folder}: holds trials of a frozen experiment; freeze a new directory instead"
+        )
+    matrix = content.matrix(prereg.faults.matrix)
+    with Bench(prereg) as bench:
+        bench.check_answered()
+        _check_metrics_fit_origin(prereg)
+        tasks = tuple(bench.tasks.values())
+        planned = list(cells(prereg, tasks, matrix, bench.kinds))
+        prereg_digest = prereg.digest()
+        rows = list(plan_rows(prereg, prereg_digest, planned))
+        _write_schedules(folder / SCHEDULES, planned)
+        plan_text = "".join(f"{row.dumps()}\n" for row in rows)
+        _write(folder / PLAN, plan_text)
+        lock = Lock(
+            prereg_digest=prereg_digest,
+            name=prereg.name,
+            origin=prereg.origin,
+            frozen_at=datetime.now(UTC).isoformat(timespec="seconds"),
+            harness_version=__version__,
+            generator=GENERATOR,
+            sources=bench.pins,
+            matrix_digest=matrix.digest(),
+            kinds_digest=content.kinds_digest(),
+            prices_digest=bench.backend.prices_digest,
+            schedules_digest=read_book(folder / SCHEDULES).digest,
+            plan_digest=text_digest(plan_text),
+            schedules=len(planned),
+            trials=len(rows),
+            notes=_notes(prereg, len(tasks)),
+        )
+    _write(folder / LOCK, lock.model_dump_json(indent=2) + "\n")
+    return lock
+
+
+def load(folder: Path) -> Experiment:
+    """Read a frozen experiment back.
+
+    Raises BadInputError if it was not frozen, or if registration, plan or schedules are no longer
+    what was frozen.
+    """
+    prereg = load_prereg(folder)
+    path = folder / LOCK
+    if not path.is_file():
+        raise BadInputError(f"{folder}: not frozen yet; run `hfr-bench freeze {folder}` first")
+    try:
+        lock = Lock.loads(path.read_bytes())
+    except ValidationError as error:
+        raise BadInputError(f"{path}: {content.explain(error)}") from error
+    if prereg.digest() != lock.prereg_digest:
+        raise BadInputError(
+            f"{folder / PREREG}: changed after freezing (frozen {lock.prereg_digest[:12]}, now "
+            f"{prereg.digest()[:12]}); put it back, or freeze a new directory"
+        )
+    plan_text = _read(folder / PLAN)
+    if text_digest(plan_text) != lock.plan_digest:
+        raise BadInputError(f"{folder / PLAN}: is not the plan that was frozen")
+    book = read_book(folder / SCHEDULES)
+    if book.digest != lock.schedules_digest:
+        raise BadInputError(f"{folder / SCHEDULES}: are not the schedules that were frozen")
+    plan = tuple(PlanRow.loads(line) for line in plan_text.splitlines())
+    return Experiment(folder, prereg, lock, plan, book)
+
+
+def check_sources(experiment: Experiment, bench: Bench) -> None:
+    """The suites, kinds and prices must still be what was frozen. Raises BadInputError."""
+    lock, where = experiment.lock, experiment.path
+    for was, now in zip(lock.sources, bench.pins, strict=True):
+        if was != now:
+            raise BadInputError(
+                f"{where}: suite {was.suite!r} changed after freezing: "
+                f"{_first_difference(was.model_dump(), now.model_dump())}"
+            )
+    for what, frozen, found in (
+        ("fault kinds", lock.kinds_digest, content.kinds_digest()),
+        (
+            "fault matrix",
+            lock.matrix_digest,
+            content.matrix(experiment.prereg.faults.matrix).digest(),
+        ),
+        ("prices", lock.prices_digest, bench.backend.prices_digest),
+    ):
+        if frozen != found:
+            raise BadInputError(
+                f"{where}: the {what} changed after freezing ({frozen[:12]} -> {found[:12]}); "
+                "run with the version that froze it, or freeze a new directory"
+            )
+
+
+def _first_difference(was: dict[str, object], now: dict[str, object]) -> str:
+    """The first field in which two records differ, told in one line."""
+    for key, value in was.items():
+        other = now.get(key)
+        if value == other:
+            continue
+        if isinstance(value, dict) and isinstance(other, dict):
+            changed = sorted(k for k in value.keys() | other.keys() if value.get(k) != other.get(k))
+            return f"{key} of {', '.join(changed[:3])}" + (" …" if len(changed) > 3 else "")
+        return f"{key}: frozen {str(value)[:60]}, now {str(other)[:60]}"
+    return "nothing"
+
+
+def _check_metrics_fit_origin(prereg: Preregistration) -> None:
+    """In rehearsal SR restates the script of the stand-in model: no hypothesis may rest on it."""
+    if prereg.origin is not Origin.REHEARSAL:
+        return
+    for hypothesis in prereg.hypotheses:
+        if hypothesis.metric.upper() in ("SR", "CSR"):
+            raise BadInputError(
+                f"hypotheses.{hypothesis.id}: {hypothesis.metric} of a rehearsal restates the "
+                "stand-in model's script; register side-effect or delivery hypotheses"
+            )
+
+
+def _notes(prereg: Preregistration, tasks: int) -> tuple[str, ...]:
+    """What a reader of the lock should know before the first trial."""
+    notes = []
+    if tasks < prereg.protocol_tasks:
+        notes.append(
+            f"below protocol: {tasks} tasks, the protocol asks for {prereg.protocol_tasks}"
+        )
+    if len(prereg.seeds) < 3:
+        notes.append(f"below protocol: {len(prereg.seeds)} seed(s), the protocol asks for 3")
+    return tuple(notes)
+
+
+def _write_schedules(folder: Path, planned: Iterable[Cell]) -> None:
+    """One file a suite and profile, one line a schedule."""
+    files: dict[str, list[str]] = {}
+    for cell in planned:
+        schedule = cell.schedule
+        files.setdefault(f"{schedule.suite}-{schedule.profile}.jsonl", []).append(schedule.dumps())
+    if folder.is_dir():
+        for stale in folder.glob("*.jsonl"):
+            stale.unlink()
+    for name, lines in files.items():
+        _write(folder / name, "".join(f"{line}\n" for line in lines))
+
+
+def _write(path: Path, text: str) -> None:
+    """Write a whole file or nothing."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(path.name + ".part")
+    with part.open("w", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    part.replace(path)
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except FileNotFoundError as error:
+        raise BadInputError(f"{path}: missing; run `hfr-bench freeze` first") from error

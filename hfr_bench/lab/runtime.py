@@ -1,0 +1,148 @@
+"""The guarded runtime an agent is given: model, tools and user; steps are counted here."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from hfr_bench.lab.guard import Guard, Step, StepResult, TrialStopped
+from hfr_bench.model.attempt import Intent, Observation
+from hfr_bench.model.prereg import Limits, ModelPins
+from hfr_bench.model.record import json_digest, text_digest
+from hfr_bench.model.task import TaskSpec
+from hfr_bench.model.terms import Action, Channel, End, SideEffect
+from hfr_bench.model.trace import Said
+from hfr_bench.ports.agent import Message, ModelReply, ToolReply, ToolRequest
+from hfr_bench.ports.sink import Sink
+from hfr_bench.ports.user import User, UserTurn
+from hfr_bench.recovery.ledger import idempotency_key
+
+
+class GuardedRuntime:
+    """Implements `ports.agent.Runtime` over one trial's guard. `said`: all agent texts."""
+
+    def __init__(
+        self,
+        guard: Guard,
+        task: TaskSpec,
+        user: User,
+        sink: Sink,
+        models: ModelPins,
+        limits: Limits,
+        tenant: str,
+    ) -> None:
+        self.said: list[str] = []
+        self._guard = guard
+        self._task = task
+        self._user = user
+        self._sink = sink
+        self._models = models
+        self._limits = limits
+        self._tenant = tenant
+        self._steps = 0
+
+    def model(self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> ModelReply:
+        payload: dict[str, Any] = {"messages": list(messages)}
+        if tools:
+            payload["tools"] = list(tools)
+        number = self._next_step()
+        request = json_digest(payload)
+        intent = Intent(
+            intent_id=request[:16],
+            channel=Channel.MODEL,
+            target=self._models.agent,
+            level=SideEffect.READ,
+            args_digest=request,
+            key="",
+            stepless_key="",
+        )
+        timeout_us = int(self._limits.model_timeout_s * 1_000_000)
+        result = self._guard.run(Step(number, intent, "model:agent", payload, timeout_us))
+        if result.observation is None or not result.observation.answered:
+            raise TrialStopped(End.FAILED, "the strategy accepted a model call without an answer")
+        return _reply(result.observation)
+
+    def tool(self, request: ToolRequest) -> ToolReply:
+        spec = self._task.tool(request.name)
+        if spec is None:
+            offered = ", ".join(t.name for t in self._task.tools)
+            return ToolReply(f"Error: unknown tool {request.name!r}; there are: {offered}")
+        if request.malformed:
+            return ToolReply(f"Error: the arguments could not be read: {request.malformed}")
+        number = self._next_step()
+        keyed = (self._tenant, self._task.task_id)
+        stepless = idempotency_key(*keyed, None, spec.name, request.arguments)
+        intent = Intent(
+            intent_id=stepless[:16],
+            channel=Channel.TOOL,
+            target=spec.name,
+            level=spec.level,
+            args_digest=json_digest(dict(request.arguments)),
+            key=idempotency_key(*keyed, number, spec.name, request.arguments),
+            stepless_key=stepless,
+        )
+        timeout_us = int(self._limits.tool_timeout_s * 1_000_000)
+        step = Step(number, intent, f"tool:{spec.name}", request.arguments, timeout_us, spec)
+        return _tool_reply(self._guard.run(step))
+
+    def user_opens(self) -> UserTurn:
+        return self._heard(self._user.open())
+
+    def user_replies(self, text: str) -> UserTurn:
+        self.said.append(text)
+        self._sink.write(Said(who="agent", text_digest=text_digest(text), length=len(text)))
+        return self._heard(self._user.reply(text))
+
+    def _heard(self, turn: UserTurn) -> UserTurn:
+        self._sink.write(
+            Said(who="user", text_digest=text_digest(turn.text), length=len(turn.text))
+        )
+        return turn
+
+    def _next_step(self) -> int:
+        self._steps += 1
+        if self._steps > self._limits.max_steps:
+            raise TrialStopped(End.LIMIT, f"more than max_steps = {self._limits.max_steps} steps")
+        return self._steps
+
+
+def _reply(seen: Observation) -> ModelReply:
+    message: Mapping[str, Any] = seen.payload
+    requests = tuple(_request(call) for call in message.get("tool_calls") or ())
+    return ModelReply(message, message.get("content") or "", requests)
+
+
+def _request(call: Mapping[str, Any]) -> ToolRequest:
+    """A tool call of the model's message; unreadable arguments are said, not raised."""
+    function = call.get("function") or {}
+    name, raw = str(function.get("name")), function.get("arguments") or "{}"
+    try:
+        arguments = json.loads(raw)
+    except ValueError as error:
+        return ToolRequest(str(call.get("id")), name, {}, malformed=str(error))
+    if not isinstance(arguments, dict):
+        return ToolRequest(str(call.get("id")), name, {}, malformed="not an object")
+    return ToolRequest(str(call.get("id")), name, arguments)
+
+
+def _tool_reply(result: StepResult) -> ToolReply:
+    seen = result.observation
+    if result.action is Action.REPLAN:
+        return ToolReply(failed_content(seen), failed=True)
+    if seen is not None and seen.answered and result.read is None:
+        return ToolReply(seen.body)
+    return ToolReply(committed_content(result))
+
+
+def committed_content(result: StepResult) -> str:
+    """What the agent is told of a write whose own answer was lost but which is known to be in."""
+    told: dict[str, Any] = {"status": "committed", "note": "the call's own answer was lost"}
+    if result.read is not None and result.read.answered:
+        told["read_back"] = result.read.body
+    return json.dumps(told)
+
+
+def failed_content(observation: Observation | None) -> str:
+    """What the agent is told of a call that the runtime gave up on (REPLAN)."""
+    status = observation.status if observation else None
+    what = (observation.exception if observation else None) or f"HTTP {status}"
+    return json.dumps({"error": {"type": "tool_failed", "message": f"The call failed: {what}"}})

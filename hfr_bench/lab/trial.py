@@ -1,0 +1,302 @@
+"""One trial: agent under guard over recorders over injectors over the world -> a graded trace.
+
+Steady state -> run -> heal everything -> drain -> grade. A failure of our own side makes a void;
+whatever the strategy does makes an outcome.
+"""
+
+from collections.abc import Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hfr_bench.errors import InfrastructureError
+from hfr_bench.faults.cursor import Cursor
+from hfr_bench.lab.clock import VirtualClock, WallClock, make_clock
+from hfr_bench.lab.guard import Guard, TrialStopped
+from hfr_bench.lab.journal import TrialJournal
+from hfr_bench.lab.judge import judge_effects, packet_is_true
+from hfr_bench.lab.ledger import MemoryLedger
+from hfr_bench.lab.recorder import ProviderError, Seen, Sums, TruthQueue, WorldTools
+from hfr_bench.lab.runtime import GuardedRuntime
+from hfr_bench.lab.wire import Bench, WorkerScope
+from hfr_bench.model.attempt import Observation
+from hfr_bench.model.ledger import EscalationPacket
+from hfr_bench.model.record import json_digest, text_digest
+from hfr_bench.model.task import TaskSpec
+from hfr_bench.model.terms import Channel, End, Layer, SideEffect, VoidCause
+from hfr_bench.model.trace import EffectExecuted, TrialEnded, TrialStarted
+from hfr_bench.model.trial import Grade, Outcome, PlanRow, TrialResult
+from hfr_bench.ports.agent import Oracle
+from hfr_bench.ports.injector import Scene
+from hfr_bench.ports.llm import ModelScope
+from hfr_bench.ports.sandbox import HostDiedError
+
+
+@dataclass(frozen=True, slots=True)
+class _Ended:
+    """How the runtime under test left the trial."""
+
+    end: End
+    reason: str
+    at_us: int
+
+
+def run_trial(scope: WorkerScope, row: PlanRow, round_no: int, path: Path) -> TrialResult:
+    """Run one planned trial and write its trace to `path`; returns the last line's result.
+
+    Never raises for a failure of the trial's own: our side's failures come back as voids.
+    """
+    bench, trial = scope.bench, row.trial
+    task = bench.task(trial.suite, trial.task_id)
+    clock = make_clock(bench.prereg.clock)
+    with TrialJournal(path, trial.trial_id, clock) as journal:
+        journal.write(_started(bench, row, task, round_no))
+        run = _Run(scope, row, task, clock, journal)
+        try:
+            result = run.graded(round_no)
+        except ProviderError as error:
+            result = run.void(round_no, VoidCause.PROVIDER, str(error))
+        except InfrastructureError as error:
+            if isinstance(error, HostDiedError):
+                scope.drop_world(trial.suite)
+            result = run.void(round_no, VoidCause.SANDBOX, str(error))
+        except Exception as error:  # noqa: BLE001 - our own defect must not look like the arm's
+            result = run.void(round_no, VoidCause.HARNESS, f"{type(error).__name__}: {error}")
+        journal.write(TrialEnded(result=result))
+    return result
+
+
+class _Run:
+    """The moving parts of one trial."""
+
+    def __init__(
+        self,
+        scope: WorkerScope,
+        row: PlanRow,
+        task: TaskSpec,
+        clock: VirtualClock | WallClock,
+        journal: TrialJournal,
+    ) -> None:
+        self._scope = scope
+        self._bench = scope.bench
+        self._row = row
+        self._task = task
+        self._clock = clock
+        self._journal = journal
+        self._schedule = self._bench.schedule(row.trial.schedule_id)
+        self._truth = TruthQueue({e.injection_id: e for e in self._schedule.events})
+        self._sums = Sums()
+        self._guard: Guard | None = None
+
+    def graded(self, round_no: int) -> TrialResult:
+        """Run, heal, drain, then let the checker read the world."""
+        trial = self._row.trial
+        world = self._scope.world(trial.suite)
+        world.reset(trial.task_id)
+        with ExitStack() as healing:
+            guard = self._wire(healing)
+            self._guard = guard
+            user = world.user(trial.task_id, self._user_act)
+            prereg = self._bench.prereg
+            runtime = GuardedRuntime(
+                guard, self._task, user, self._journal, prereg.model, prereg.limits, trial.tenant
+            )
+            ended = self._live(guard, runtime)
+        grade = world.grade(runtime.said)
+        return self._result(round_no, outcome=self._outcome(ended, grade), grade=grade)
+
+    def void(self, round_no: int, cause: VoidCause, reason: str) -> TrialResult:
+        return self._result(round_no, cause=cause, reason=reason[:500])
+
+    # -- running ----------------------------------------------------------------------------
+
+    def _live(self, guard: Guard, runtime: GuardedRuntime) -> _Ended:
+        agent = self._bench.agent()
+        sealed = self._bench.sealed(self._row.trial.suite, self._row.trial.task_id)
+        knows = getattr(agent, "needs_oracle", False)
+        oracle = Oracle(sealed.oracle, sealed.say) if knows else Oracle()
+        try:
+            agent.run(self._task, runtime, oracle)
+            guard.finish()
+            ended = _Ended(End.ACCEPTED, "", self._clock.now_us())
+        except TrialStopped as stopped:
+            ended = _Ended(stopped.end, stopped.reason, self._clock.now_us())
+        return ended
+
+    def _wire(self, healing: ExitStack) -> Guard:
+        """Fold the onion. With the injectors removed, the same parts minus the injectors."""
+        bench, trial, prereg = self._bench, self._row.trial, self._bench.prereg
+        arm = bench.arm(trial.arm)
+        price = prereg.tool_price
+        tools: Any = WorldTools(
+            self._scope.world(trial.suite),
+            self._task,
+            self._truth,
+            self._clock,
+            int(price.latency_s * 1_000_000),
+        )
+        if trial.injected:
+            tools = bench.tool_injector.wrap(tools, self._scene(Layer.TOOL))
+            healing.callback(bench.tool_injector.heal)
+            base_url = bench.gateway.enter(self._scene(Layer.MODEL))
+            healing.callback(bench.gateway.leave, trial.trial_id)
+        else:
+            base_url = bench.upstream
+        client = bench.backend.client(base_url, self._model_scope())
+        tool_cost = int(price.cost_usd * 1_000_000)
+        onion = {
+            channel: Seen(port, self._journal, self._truth, self._clock, self._sums, tool_cost)
+            for channel, port in ((Channel.MODEL, client), (Channel.TOOL, tools))
+        }
+        return Guard(
+            trial_id=trial.trial_id,
+            tenant=trial.tenant,
+            task=self._task,
+            strategy=bench.strategy(arm, self._task, trial.seed),
+            onion=onion,
+            landed=bench.suite(trial.suite).landed,
+            sink=self._journal,
+            truth=self._truth,
+            shows_truth=arm.equipment.truth,
+            keeps_ledger=arm.equipment.ledger,
+            ledger=MemoryLedger(),
+            human=bench.human(),
+            clock=self._clock,
+            sums=self._sums,
+            deadline_us=int(self._task.deadline_s * 1_000_000),
+            tool_timeout_us=int(prereg.limits.tool_timeout_s * 1_000_000),
+        )
+
+    def _scene(self, layer: Layer) -> Scene:
+        trial = self._row.trial
+        return Scene(
+            trial_id=trial.trial_id,
+            cursor=Cursor(self._schedule.events, (layer,)),
+            kinds=self._bench.kinds,
+            clock=self._clock,
+            tell=self._truth.tell,
+            labels={"suite": trial.suite, "task": trial.task_id, "seed": str(trial.seed)},
+        )
+
+    def _model_scope(self) -> ModelScope:
+        trial = self._row.trial
+        return ModelScope(
+            suite=trial.suite,
+            task_id=trial.task_id,
+            seed=trial.seed,
+            clock=self._clock,
+            announced_us=self._truth.take_announced_us,
+        )
+
+    def _user_act(self, tool: str, arguments: Mapping[str, Any]) -> Observation:
+        """The user's own call: recorded as truth, never guarded, faulted or counted."""
+        operation_id = f"{self._row.trial.trial_id}.user"
+        world = self._scope.world(self._row.trial.suite)
+        done = world.execute(tool, arguments, actor="user", operation_id=operation_id)
+        self._journal.write(
+            EffectExecuted(
+                operation_id=operation_id,
+                point=f"user:{tool}",
+                tool=tool,
+                actor="user",
+                level=SideEffect.READ,
+                natural_key="",
+                args_digest=json_digest(dict(arguments)),
+                domain_error=done.observation.domain_error,
+                changed=done.changed,
+                response_digest=text_digest(done.observation.body),
+            )
+        )
+        return done.observation
+
+    # -- judging ----------------------------------------------------------------------------
+
+    def _outcome(self, ended: _Ended, grade: Grade) -> Outcome:
+        trial = self._row.trial
+        events = self._journal.events
+        effects = judge_effects(events, self._bench.sealed(trial.suite, trial.task_id))
+        packet = self._packet()
+        return Outcome(
+            official=grade.official,
+            goal_met=grade.goal_met,
+            accepted=ended.end is End.ACCEPTED,
+            in_time=ended.at_us <= int(self._task.deadline_s * 1_000_000),
+            end=ended.end,
+            reason=ended.reason,
+            packet_true=None if packet is None else packet_is_true(events, packet),
+            degraded_steps=self._guard.tally.degraded_steps if self._guard else 0,
+            ambiguous_writes=self._sums.ambiguous_writes,
+            **effects._asdict(),
+        )
+
+    def _packet(self) -> EscalationPacket | None:
+        return self._guard.tally.packet if self._guard else None
+
+    def _result(
+        self,
+        round_no: int,
+        *,
+        outcome: Outcome | None = None,
+        grade: Grade | None = None,
+        cause: VoidCause | None = None,
+        reason: str = "",
+    ) -> TrialResult:
+        trial, sums = self._row.trial, self._sums
+        tally = self._guard.tally if self._guard else None
+        return TrialResult(
+            trial_id=trial.trial_id,
+            suite=trial.suite,
+            task_id=trial.task_id,
+            seed=trial.seed,
+            profile=trial.profile,
+            rate=trial.rate,
+            arm=trial.arm,
+            pair_group=trial.pair_group,
+            cohort_id=trial.cohort_id,
+            tenant=trial.tenant,
+            origin=self._bench.prereg.origin,
+            round=round_no,
+            outcome=outcome,
+            void=cause,
+            void_reason=reason,
+            steps=tally.steps if tally else 0,
+            attempts=sums.attempts,
+            cost_microusd=sums.cost_microusd,
+            latency_us=self._clock.now_us(),
+            injected_wait_us=sums.injected_wait_us,
+            human_us=tally.human_us if tally else 0,
+            backoff_us=tally.backoff_us if tally else 0,
+            recovery_us=tally.recovery_us if tally else 0,
+            recoveries=tally.recoveries if tally else 0,
+            tokens_in=sums.tokens_in,
+            tokens_out=sums.tokens_out,
+            state_digest=grade.state_digest if grade else "",
+        )
+
+
+def _started(bench: Bench, row: PlanRow, task: TaskSpec, round_no: int) -> TrialStarted:
+    trial, prereg = row.trial, bench.prereg
+    sandbox = bench.sandbox_of(trial.suite)
+    return TrialStarted(
+        prereg_digest=trial.prereg_digest,
+        schedule_digest=trial.schedule_digest,
+        suite=trial.suite,
+        task_id=trial.task_id,
+        seed=trial.seed,
+        profile=trial.profile,
+        rate=trial.rate,
+        arm=trial.arm,
+        arm_digest=bench.arm(trial.arm).digest(),
+        pair_group=trial.pair_group,
+        cohort_id=trial.cohort_id,
+        round=round_no,
+        tenant=trial.tenant,
+        origin=prereg.origin,
+        sandbox=sandbox.name,
+        image_id=sandbox.image_id,
+        goal_version=task.goal_version,
+        clock=prereg.clock,
+        injected=trial.injected,
+        source=bench.source(trial.suite),
+    )

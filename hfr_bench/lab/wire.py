@@ -1,0 +1,237 @@
+"""Names -> living objects: the only user of `plugins`. A bench is opened once an experiment."""
+
+from collections.abc import Mapping
+from contextlib import AbstractContextManager, ExitStack
+from functools import cached_property
+from types import TracebackType
+from typing import Self
+
+from hfr_bench import content, plugins
+from hfr_bench.errors import BadInputError
+from hfr_bench.lab.book import ScheduleBook
+from hfr_bench.model.ledger import EscalationPacket
+from hfr_bench.model.prereg import Arm, HumanPrice, Preregistration, SourcePin
+from hfr_bench.model.schedule import FaultSchedule, KindSpec
+from hfr_bench.model.task import SealedTask, TaskSpec
+from hfr_bench.model.terms import ClockKind, Origin
+from hfr_bench.ports.agent import Agent
+from hfr_bench.ports.injector import CallInjector, WireInjector
+from hfr_bench.ports.llm import LlmBackend
+from hfr_bench.ports.sandbox import Sandbox
+from hfr_bench.ports.strategy import Strategy
+from hfr_bench.ports.suite import Suite, World
+from hfr_bench.recovery.kit import Kit
+
+GATEWAY = "model_gateway"
+TOOLS = "tool_calls"
+
+
+class Bench(AbstractContextManager["Bench"]):
+    """Everything an experiment runs on. Suites open lazily; servers with `serve`.
+
+    Raises BadInputError on construction for names that nobody offers.
+    """
+
+    def __init__(self, prereg: Preregistration, book: ScheduleBook | None = None) -> None:
+        self.prereg = prereg
+        self._book = book or ScheduleBook()
+        self._stack = ExitStack()
+        self._sandboxes: dict[str, Sandbox] = {}
+        self._suites: dict[str, Suite] = {}
+        self._sandbox_plug = plugins.find("sandboxes", prereg.sandbox)
+        self._agent_plug = plugins.find("agents", prereg.agent)
+        self._strategy_plugs = {
+            arm.strategy: plugins.find("strategies", arm.strategy) for arm in prereg.arms
+        }
+        for selection in prereg.suites:
+            plug = plugins.find("suites", selection.suite)
+            if selection.suite in self._suites:
+                raise BadInputError(f"suite {selection.suite!r} is listed twice; join its tasks")
+            sandbox: Sandbox = self._sandbox_plug()
+            self._sandboxes[selection.suite] = sandbox
+            self._stack.callback(sandbox.close)
+            self._suites[selection.suite] = plug(sandbox, **selection.config)
+        self.backend: LlmBackend = plugins.find("llms", prereg.model.llm)(**prereg.model.config)
+        self.kinds: Mapping[str, KindSpec] = content.kinds()
+        self.upstream = ""
+        self._check()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._stack.close()
+
+    def serve(self) -> Self:
+        """Start model server and gateway."""
+        sealed = self._all_sealed() if self.prereg.origin is Origin.REHEARSAL else ()
+        self._stack.callback(self.backend.stop)
+        self.upstream = self.backend.start(sealed)
+        self._stack.callback(self.gateway.stop)
+        self.gateway.start(self.upstream)
+        return self
+
+    # -- what a trial asks for ----------------------------------------------------------------
+
+    @cached_property
+    def gateway(self) -> WireInjector:
+        rehearsal = self.prereg.origin is Origin.REHEARSAL
+        gateway: WireInjector = plugins.find("injectors", GATEWAY)(forward_coordinates=rehearsal)
+        return gateway
+
+    @cached_property
+    def tool_injector(self) -> CallInjector:
+        injector: CallInjector = plugins.find("injectors", TOOLS)()
+        return injector
+
+    @cached_property
+    def tasks(self) -> dict[tuple[str, str], TaskSpec]:
+        """All registered tasks, in the registered order."""
+        return {
+            (selection.suite, task.task_id): task
+            for selection in self.prereg.suites
+            for task in self._suites[selection.suite].select(selection)
+        }
+
+    @cached_property
+    def pins(self) -> tuple[SourcePin, ...]:
+        return tuple(self._suites[s.suite].pin(s) for s in self.prereg.suites)
+
+    def task(self, suite: str, task_id: str) -> TaskSpec:
+        return self.tasks[suite, task_id]
+
+    def sealed(self, suite: str, task_id: str) -> SealedTask:
+        return self._suites[suite].sealed(task_id)
+
+    def suite(self, name: str) -> Suite:
+        return self._suites[name]
+
+    def sandbox_of(self, suite: str) -> Sandbox:
+        return self._sandboxes[suite]
+
+    def source(self, suite: str) -> str:
+        pin = next(pin for pin in self.pins if pin.suite == suite)
+        return f"{pin.distribution} {pin.version}"
+
+    def schedule(self, schedule_id: str) -> FaultSchedule:
+        return self._book.schedule(schedule_id)
+
+    def arm(self, name: str) -> Arm:
+        return next(arm for arm in self.prereg.arms if arm.name == name)
+
+    def agent(self) -> Agent:
+        agent: Agent = self._agent_plug()
+        return agent
+
+    def human(self) -> "PricedHuman":
+        return PricedHuman(self.prereg.human)
+
+    def strategy(self, arm: Arm, task: TaskSpec | None = None, seed: int = 0) -> Strategy:
+        """A strategy for one trial. Raises ValueError for a setting it does not know."""
+        models = self.prereg.model
+        ladder = arm.equipment.ladder and models.backup
+        kit = Kit(
+            equipment=arm.equipment,
+            substitutes={models.agent: (models.backup,)} if ladder and models.backup else {},
+            chance_key=(task.suite, task.task_id, seed) if task else (),
+        )
+        strategy: Strategy = self._strategy_plugs[arm.strategy](arm.config, kit)
+        return strategy
+
+    # -- checks -------------------------------------------------------------------------------
+
+    def _check(self) -> None:
+        """What can be known to be wrong before anything is started."""
+        names = [arm.name for arm in self.prereg.arms]
+        if twice := sorted({name for name in names if names.count(name) > 1}):
+            raise BadInputError(f"arms: the name {twice[0]!r} is used twice")
+        for role, name in (
+            ("analysis.baseline", self.prereg.analysis.baseline),
+            ("controls.arm", self.prereg.controls.arm),
+            *((f"hypotheses.{h.id}.arm", h.arm) for h in self.prereg.hypotheses),
+            *((f"hypotheses.{h.id}.against", h.against) for h in self.prereg.hypotheses),
+        ):
+            if name is not None and name not in names:
+                raise BadInputError(f"{role}: no arm {name!r}; there are: {', '.join(names)}")
+        for arm in self.prereg.arms:
+            try:
+                self.strategy(arm)
+            except ValueError as error:
+                raise BadInputError(f"arms.{arm.name}: {error}") from error
+        self._check_origin()
+
+    def _check_origin(self) -> None:
+        prereg = self.prereg
+        if self.backend.origin is not prereg.origin:
+            raise BadInputError(
+                f"origin: {prereg.origin} is registered, but the llm {prereg.model.llm!r} makes "
+                f"{self.backend.origin} numbers; the two are never mixed"
+            )
+        if prereg.origin is Origin.LIVE and prereg.clock is ClockKind.VIRTUAL:
+            raise BadInputError("clock: live runs need `clock: wall`")
+
+    def check_answered(self) -> None:
+        """Every kind of the registered matrix must have an injector that plays it."""
+        matrix = content.matrix(self.prereg.faults.matrix)
+        self._check_latencies({name for mix in matrix.mixes for name in mix.kinds})
+        played = self.gateway.kinds() | self.tool_injector.kinds()
+        for mix in matrix.mixes:
+            if missing := sorted(set(mix.kinds) - played):
+                raise BadInputError(
+                    f"faults.matrix {matrix.name!r}: no injector plays {missing[0]!r}; "
+                    f"played are: {', '.join(sorted(played))}"
+                )
+
+    def _check_latencies(self, names: set[str]) -> None:
+        """A failing answer slower than the timeout would be seen as a timeout, not as declared."""
+        limits = self.prereg.limits
+        timeout_ms = 1000 * min(limits.model_timeout_s, limits.tool_timeout_s)
+        for name in sorted(names & set(self.kinds)):
+            if self.kinds[name].latency_ms >= timeout_ms:
+                raise BadInputError(
+                    f"limits: the fault kind {name!r} answers after {self.kinds[name].latency_ms} "
+                    f"ms, which is past the shortest timeout ({timeout_ms:g} ms)"
+                )
+
+    def _all_sealed(self) -> tuple[SealedTask, ...]:
+        return tuple(self.sealed(suite, task_id) for suite, task_id in self.tasks)
+
+
+class WorkerScope(AbstractContextManager["WorkerScope"]):
+    """What one worker thread owns: a world a suite, opened at first use."""
+
+    def __init__(self, bench: Bench) -> None:
+        self.bench = bench
+        self._worlds: dict[str, World] = {}
+
+    def world(self, suite: str) -> World:
+        if suite not in self._worlds:
+            self._worlds[suite] = self.bench.suite(suite).open()
+        return self._worlds[suite]
+
+    def drop_world(self, suite: str) -> None:
+        """Forget a world whose host is gone; the next trial opens another."""
+        world = self._worlds.pop(suite, None)
+        if world is not None:
+            world.close()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        for suite in tuple(self._worlds):
+            self.drop_world(suite)
+
+
+class PricedHuman:
+    """The modelled person: takes what is escalated, at the registered price and delay."""
+
+    def __init__(self, price: HumanPrice) -> None:
+        self._price = price
+
+    def take(self, packet: EscalationPacket) -> tuple[int, int]:
+        return int(self._price.cost_usd * 1_000_000), int(self._price.delay_s * 1_000_000)
