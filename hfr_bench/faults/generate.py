@@ -120,7 +120,8 @@ def _events(
             reach, lasts = last, Lasts(n=last - first + 1)
         else:
             open_ended = True
-        yield _event(schedule_id, point, occurrence, first, kind, lasts, (*base, attempt))
+        drawn_at = f"{schedule_id}/{point.point}/{occurrence}.{attempt}"
+        yield _event(drawn_at, point, occurrence, first, kind, lasts, (*base, attempt))
 
 
 def _fitting(
@@ -137,7 +138,7 @@ def _fitting(
 
 
 def _event(
-    schedule_id: str,
+    injection_id: str,
     point: FaultPoint,
     occurrence: int,
     attempt: int,
@@ -151,7 +152,7 @@ def _event(
     }
     lands = None if kind.lands is None else uniform("lands", *key) < kind.lands
     return FaultEvent(
-        injection_id=f"{schedule_id}/{point.point}/{occurrence}.{attempt}",
+        injection_id=injection_id,
         layer=kind.layer,
         kind=kind.kind,
         point=point.point,

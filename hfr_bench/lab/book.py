@@ -4,6 +4,8 @@ from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
 
+from pydantic import ValidationError
+
 from hfr_bench.errors import BadInputError
 from hfr_bench.model.record import digest
 from hfr_bench.model.schedule import FaultSchedule
@@ -17,17 +19,20 @@ class ScheduleBook:
     def __init__(self, lines: Iterable[str] = (), where: str = "schedules") -> None:
         self._lines: dict[str, str] = {}
         for n, line in enumerate(lines, 1):
-            if not line.startswith(_HEAD):
+            schedule_id, quote, _ = line.removeprefix(_HEAD).partition('"')
+            if not line.startswith(_HEAD) or not quote:
                 raise BadInputError(f"{where}: line {n} is not a schedule")
-            start = len(_HEAD)
-            self._lines[line[start : line.index('"', start)]] = line
+            self._lines[schedule_id] = line
         self.schedule = lru_cache(maxsize=64)(self._schedule)
 
     def _schedule(self, schedule_id: str) -> FaultSchedule:
-        """Raises BadInputError for an id that was never frozen."""
+        """Raises BadInputError for an id that was never frozen, and for a damaged line."""
         if schedule_id not in self._lines:
             raise BadInputError(f"schedule {schedule_id!r} is not among the frozen ones")
-        return FaultSchedule.loads(self._lines[schedule_id])
+        try:
+            return FaultSchedule.loads(self._lines[schedule_id])
+        except ValidationError as error:
+            raise BadInputError(f"schedule {schedule_id!r} cannot be read: {error}") from error
 
     def __len__(self) -> int:
         return len(self._lines)
@@ -44,6 +49,6 @@ def read_book(folder: Path) -> ScheduleBook:
     if not files:
         raise BadInputError(f"{folder}: no schedules; run `hfr-bench freeze` first")
     lines = (
-        line for path in files for line in path.read_text(encoding="utf-8").splitlines() if line
+        line for path in files for line in path.read_text(encoding="utf-8").split("\n") if line
     )
     return ScheduleBook(lines, str(folder))

@@ -7,7 +7,7 @@ before acting, waits, reads the world for the strategy, and never decides anythi
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NoReturn
 
 from hfr_bench.lab.recorder import Sums, TruthQueue, decided_body, ledger_body
 from hfr_bench.model.attempt import (
@@ -25,7 +25,7 @@ from hfr_bench.model.attempt import (
 )
 from hfr_bench.model.ledger import EscalationPacket, LedgerEntry, Reservation
 from hfr_bench.model.record import text_digest
-from hfr_bench.model.task import TaskSpec, ToolSpec
+from hfr_bench.model.task import ReconcileContract, TaskSpec, ToolSpec
 from hfr_bench.model.terms import Action, Channel, End, Landed, LedgerState
 from hfr_bench.model.trace import Escalated, ReconcileAnswered, StepEnded
 from hfr_bench.ports.calls import CallPort
@@ -34,6 +34,7 @@ from hfr_bench.ports.human import Human
 from hfr_bench.ports.ledger import Ledger
 from hfr_bench.ports.sink import Sink
 from hfr_bench.ports.strategy import Strategy
+from hfr_bench.recovery.ledger import LedgerConflictError
 
 JudgeLanded = Callable[[str, str | None, str | None, Mapping[str, Any]], Landed]
 
@@ -121,12 +122,30 @@ class Guard:
     _state: dict[str, Any] = field(init=False)
     _occurrences: Counter[str] = field(default_factory=Counter)
     _operations: int = 0
+    _over: BaseException | None = None
 
     def __post_init__(self) -> None:
         self._state = self.strategy.begin()
 
     def run(self, step: Step) -> StepResult:
-        """One logical step, however many attempts it takes. Raises TrialStopped."""
+        """One logical step, however many attempts it takes. Raises TrialStopped.
+
+        What ended one step ends every later one: an agent that swallows it meets it again.
+        """
+        if self._over is not None:
+            raise self._over
+        try:
+            return self._run(step)
+        except BaseException as error:
+            self._over = error
+            raise
+
+    def stop(self, end: End, reason: str) -> NoReturn:
+        """End the trial, whatever the agent does about it."""
+        self._over = TrialStopped(end, reason)
+        raise self._over
+
+    def _run(self, step: Step) -> StepResult:
         self._occurrences[step.point] += 1
         self.tally.steps += 1
         at = _Progress(step, self._occurrences[step.point], step.intent.target)
@@ -141,6 +160,8 @@ class Guard:
 
     def finish(self) -> None:
         """The agent is done: final acceptance. Raises TrialStopped unless it is accepted."""
+        if self._over is not None:
+            raise self._over
         decision = self._decide(None, Finishing(self.clock.now_us(), self.deadline_us))
         if decision.action is Action.ESCALATE:
             self._escalate(None, decision)
@@ -150,7 +171,7 @@ class Guard:
     # -- asking ---------------------------------------------------------------------------
 
     def _decide(self, at: _Progress | None, event: StrategyEvent) -> Decision:
-        self._state, decision = self.strategy.decide(self._state, event)
+        decision = self._asked(event)
         step, attempt = (at.step.number, at.attempts) if at else (0, 0)
         self.sink.write(decided_body(event, decision), step=step, attempt=attempt)
         if at is not None and (decision.moves or decision.debit):
@@ -160,8 +181,21 @@ class Guard:
             self.clock.wait(decision.delay_us)
         return decision
 
+    def _asked(self, event: StrategyEvent) -> Decision:
+        """The strategy's answer. Its own defects end the trial as its failure, never as a void."""
+        try:
+            self._state, decision = self.strategy.decide(self._state, event)
+            if not isinstance(decision, Decision):
+                raise TypeError(f"{type(decision).__name__} is not a decision")
+            if decision.delay_us < 0 or decision.debit < 0:
+                raise ValueError(f"delay_us {decision.delay_us}, debit {decision.debit}")
+        except Exception as error:
+            broke = f"the strategy raised {type(error).__name__}: {error}"
+            raise TrialStopped(End.FAILED, broke) from error
+        return decision
+
     def _view(self, at: _Progress) -> StepView:
-        contract = at.step.tool.reconcile if at.step.tool else None
+        contract = _contract(at)
         return StepView(
             step=at.step.number,
             intent=at.step.intent,
@@ -177,24 +211,28 @@ class Guard:
     # -- doing ----------------------------------------------------------------------------
 
     def _carry_out(self, at: _Progress, decision: Decision) -> StrategyEvent | StepResult:
+        channel, contracted = at.step.intent.channel, _contract(at) is not None
         match decision.action:
-            case Action.DISPATCH:
+            case Action.DISPATCH if contracted or not decision.prepare:
                 return self._prepare(at) if decision.prepare else self._dispatch(at)
             case Action.RETRY:
                 return Proposed(self._view(at))
-            case Action.RECONCILE:
+            case Action.RECONCILE if contracted:
                 return self._reconcile(at)
-            case Action.DEGRADE_MODEL if decision.substitute is not None:
+            case Action.DEGRADE_MODEL if decision.substitute and channel is Channel.MODEL:
+                self.tally.degraded_steps += at.target == at.step.intent.target
                 at.target = decision.substitute
-                self.tally.degraded_steps += 1
                 return Proposed(self._view(at))
-            case Action.ACCEPT | Action.REPLAN:
-                return StepResult(decision.action, at.last, at.read)
+            case Action.ACCEPT:
+                return StepResult(Action.ACCEPT, at.last, at.read)
+            case Action.REPLAN if channel is Channel.TOOL:
+                return StepResult(Action.REPLAN, at.last, at.read)
             case Action.ESCALATE:
                 self._escalate(at, decision)
             case Action.FAIL:
                 raise TrialStopped(End.FAILED, decision.reason)
-        raise NotSupportedError(f"{decision.action} cannot be carried out at {at.step.point}")
+        undoable = f"the strategy chose {decision.action}, which cannot be done at {at.step.point}"
+        raise TrialStopped(End.FAILED, undoable)
 
     def _dispatch(self, at: _Progress) -> StrategyEvent:
         at.attempts += 1
@@ -212,18 +250,15 @@ class Guard:
 
     def _reconcile(self, at: _Progress) -> StrategyEvent:
         """Read the world and let the suite's predicate judge it."""
-        tool = _contracted(at)
-        assert tool.reconcile is not None
+        contract = _contract(at)
+        assert contract is not None
         seen = self._read(at, "reconcile")
         at.read = seen
         landed = Landed.UNKNOWN
         if seen.answered:
-            landed = self.landed(tool.reconcile.landed, at.before, seen.body, at.step.payload)
-        self.sink.write(
-            ReconcileAnswered(tool=tool.name, landed=landed),
-            step=at.step.number,
-            attempt=at.attempts,
-        )
+            landed = self.landed(contract.landed, at.before, seen.body, at.step.payload)
+        body = ReconcileAnswered(tool=at.step.intent.target, landed=landed)
+        self.sink.write(body, step=at.step.number, attempt=at.attempts)
         return Reconciled(self._view(at), seen, landed)
 
     def _read(self, at: _Progress, purpose: str) -> Observation:
@@ -260,7 +295,7 @@ class Guard:
             intent=step.intent if own else None,
         )
         if not own:
-            read, arguments = _read_call(_contracted(at), step.payload)
+            read, arguments = _read_call(_contract(at), step.payload)
             call = replace(call, target=read, payload=arguments, timeout_us=self.tool_timeout_us)
         return self.onion[call.channel].attempt(call)
 
@@ -287,14 +322,18 @@ class Guard:
             )
             for move in decision.moves
         ]
-        self.ledger.apply(Reservation(step=at.step.number, retries=decision.debit), entries)
+        try:
+            self.ledger.apply(Reservation(step=at.step.number, retries=decision.debit), entries)
+        except LedgerConflictError as error:
+            illegal = f"the strategy moved the ledger illegally: {error}"
+            raise TrialStopped(End.FAILED, illegal) from error
         for entry in entries:
             old = before[entry.key]
             self.sink.write(
                 ledger_body(entry, old.state if old else None), step=entry.step, attempt=at.attempts
             )
 
-    def _escalate(self, at: _Progress | None, decision: Decision) -> None:
+    def _escalate(self, at: _Progress | None, decision: Decision) -> NoReturn:
         packet = self._packet(at, decision)
         self.tally.packet = packet
         self.sink.write(Escalated(packet=packet), step=packet.step)
@@ -346,20 +385,14 @@ class Guard:
         )
 
 
-class NotSupportedError(RuntimeError):
-    """A strategy chose an action that cannot be carried out here; the trial fails, loudly."""
+def _contract(at: _Progress) -> ReconcileContract | None:
+    return at.step.tool.reconcile if at.step.tool else None
 
 
-def _contracted(at: _Progress) -> ToolSpec:
-    tool = at.step.tool
-    if tool is None or tool.reconcile is None:
-        raise NotSupportedError(f"{at.step.intent.target} has no recovery contract to read with")
-    return tool
-
-
-def _read_call(tool: ToolSpec, arguments: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+def _read_call(
+    contract: ReconcileContract | None, arguments: Mapping[str, Any]
+) -> tuple[str, dict[str, Any]]:
     """The contract's read, with `$name` taken from the write's arguments."""
-    contract = tool.reconcile
     assert contract is not None
     return contract.read, {
         name: arguments.get(value[1:]) if isinstance(value, str) and value[:1] == "$" else value

@@ -45,7 +45,7 @@ class TrialJournal:
             body=body,
         )
         line = event.dumps().encode()
-        os.write(self._fd, line + b"\n")
+        _write_all(self._fd, line + b"\n")
         if body.type in _DURABLE:
             os.fdatasync(self._fd)
         self._prev = hashlib.sha256(line).hexdigest()
@@ -63,6 +63,12 @@ class TrialJournal:
         os.close(self._fd)
         if kind is None:
             self._part.rename(self.path)
+
+
+def _write_all(fd: int, data: bytes) -> None:
+    """`os.write` may stop short (a full disk) without an error."""
+    while data:
+        data = data[os.write(fd, data) :]
 
 
 def _archive(path: Path, why: str) -> None:

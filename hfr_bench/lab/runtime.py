@@ -4,10 +4,10 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from hfr_bench.lab.guard import Guard, Step, StepResult, TrialStopped
+from hfr_bench.lab.guard import Guard, Step, StepResult
 from hfr_bench.model.attempt import Intent, Observation
 from hfr_bench.model.prereg import Limits, ModelPins
-from hfr_bench.model.record import json_digest, text_digest
+from hfr_bench.model.record import canonical, json_digest, text_digest
 from hfr_bench.model.task import TaskSpec
 from hfr_bench.model.terms import Action, Channel, End, SideEffect
 from hfr_bench.model.trace import Said
@@ -55,10 +55,10 @@ class GuardedRuntime:
             key="",
             stepless_key="",
         )
-        timeout_us = int(self._limits.model_timeout_s * 1_000_000)
+        timeout_us = round(self._limits.model_timeout_s * 1_000_000)
         result = self._guard.run(Step(number, intent, "model:agent", payload, timeout_us))
         if result.observation is None or not result.observation.answered:
-            raise TrialStopped(End.FAILED, "the strategy accepted a model call without an answer")
+            self._guard.stop(End.FAILED, "the strategy accepted a model call without an answer")
         return _reply(result.observation)
 
     def tool(self, request: ToolRequest) -> ToolReply:
@@ -80,9 +80,12 @@ class GuardedRuntime:
             key=idempotency_key(*keyed, number, spec.name, request.arguments),
             stepless_key=stepless,
         )
-        timeout_us = int(self._limits.tool_timeout_s * 1_000_000)
+        timeout_us = round(self._limits.tool_timeout_s * 1_000_000)
         step = Step(number, intent, f"tool:{spec.name}", request.arguments, timeout_us, spec)
-        return _tool_reply(self._guard.run(step))
+        result = self._guard.run(step)
+        if result.action is Action.ACCEPT and not spec.level.writes and not _has_answer(result):
+            self._guard.stop(End.FAILED, "the strategy accepted a read without an answer")
+        return _tool_reply(result)
 
     def user_opens(self) -> UserTurn:
         return self._heard(self._user.open())
@@ -101,7 +104,7 @@ class GuardedRuntime:
     def _next_step(self) -> int:
         self._steps += 1
         if self._steps > self._limits.max_steps:
-            raise TrialStopped(End.LIMIT, f"more than max_steps = {self._limits.max_steps} steps")
+            self._guard.stop(End.LIMIT, f"more than max_steps = {self._limits.max_steps} steps")
         return self._steps
 
 
@@ -117,7 +120,8 @@ def _request(call: Mapping[str, Any]) -> ToolRequest:
     name, raw = str(function.get("name")), function.get("arguments") or "{}"
     try:
         arguments = json.loads(raw)
-    except ValueError as error:
+        canonical(arguments)  # keys are made of it: no NaN, no integers past 2**53
+    except (ValueError, TypeError, RecursionError) as error:
         return ToolRequest(str(call.get("id")), name, {}, malformed=str(error))
     if not isinstance(arguments, dict):
         return ToolRequest(str(call.get("id")), name, {}, malformed="not an object")
@@ -128,9 +132,14 @@ def _tool_reply(result: StepResult) -> ToolReply:
     seen = result.observation
     if result.action is Action.REPLAN:
         return ToolReply(failed_content(seen), failed=True)
-    if seen is not None and seen.answered and result.read is None:
+    if seen is not None and _has_answer(result):
         return ToolReply(seen.body)
     return ToolReply(committed_content(result))
+
+
+def _has_answer(result: StepResult) -> bool:
+    seen = result.observation
+    return seen is not None and seen.answered and result.read is None
 
 
 def committed_content(result: StepResult) -> str:

@@ -68,7 +68,6 @@ class Limits(Record):
     max_steps: int = Field(default=60, ge=1, le=1000)
     model_timeout_s: float = Field(default=60.0, gt=0)
     tool_timeout_s: float = Field(default=10.0, gt=0)
-    wall_limit_s: float = Field(default=120.0, gt=0)
 
 
 class HumanPrice(Record):

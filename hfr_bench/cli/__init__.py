@@ -1,0 +1,1 @@
+"""The command line, a file a verb. Verbs are imported when they are called."""

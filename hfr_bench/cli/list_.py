@@ -1,0 +1,53 @@
+"""`hfr-bench list`: what there is."""
+
+import json
+from collections.abc import Callable, Iterator
+
+import click
+
+from hfr_bench import content, plugins
+from hfr_bench.model.prereg import SuiteSelection
+
+Row = dict[str, str]
+PLUGS = tuple(group for group in plugins.GROUPS if group != "injectors")
+
+
+@click.command("list")
+@click.argument("what", type=click.Choice([*PLUGS, "injectors", "faults", "tasks"]))
+@click.argument("suite", required=False)
+@click.option("--json", "as_json", is_flag=True, help="For programs.")
+def list_(what: str, suite: str | None, as_json: bool) -> None:
+    """List WHAT there is; `list tasks SUITE` lists a suite's tasks."""
+    special: dict[str, Callable[[], Iterator[Row]]] = {
+        "faults": _faults,
+        "tasks": lambda: _tasks(suite or "tau2"),
+    }
+    rows = list(special[what]() if what in special else _plugs(what))
+    if as_json:
+        click.echo(json.dumps(rows, indent=2))
+        return
+    for row in rows:
+        first, *rest = row.values()
+        click.echo(f"{first:26} {'  '.join(rest)}".rstrip())
+
+
+def _plugs(group: str) -> Iterator[Row]:
+    for name, point in plugins.offered(group).items():
+        text = (point.load().__doc__ or "").strip().splitlines()
+        yield {"name": name, "what": text[0] if text else "", "from": plugins.origin_of(point)}
+
+
+def _faults() -> Iterator[Row]:
+    for kind in content.kinds().values():
+        manner = "silent" if kind.silent else "explicit"
+        yield {"name": kind.kind, "layer": kind.layer.value, "manner": manner, "what": kind.title}
+
+
+def _tasks(name: str) -> Iterator[Row]:
+    plug = plugins.find("suites", name)
+    box = plugins.find("sandboxes", "process")()
+    try:
+        for task in plug(box).select(SuiteSelection(suite=name, pool="base")):
+            yield {"task_id": task.task_id, "stratum": task.stratum}
+    finally:
+        box.close()

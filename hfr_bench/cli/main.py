@@ -1,0 +1,92 @@
+"""`hfr-bench`: the group, its lazily loaded verbs, and how errors end.
+
+Exit codes: 0 all graded; 1 valid fraction below the gate, or an invalid experiment; 2 usage or
+bad input; 3 infrastructure; 130 interrupted.
+"""
+
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from importlib import import_module
+
+import click
+
+from hfr_bench import __version__
+from hfr_bench.errors import HfrError
+
+# Verb -> (module:attribute, what it does). Told here so that `--help` imports none of them.
+VERBS = {
+    "new": ("new:new", "Write a commented preregistration into a new directory."),
+    "freeze": ("freeze:freeze", "Validate it, draw the schedules, lay out the plan, digest all."),
+    "run": ("run:run", "Run what the plan still lacks (so it is also: resume)."),
+    "status": ("status:status", "Blinded progress and the delivery audit."),
+    "report": ("report:report", "Tables, paired differences, audit and controls."),
+    "validate": ("validate:validate", "Try a suite's tasks and tools before registering it."),
+    "list": ("list_:list_", "What there is: suites, strategies, faults, agents, ..."),
+}
+
+
+class _Lazy(click.Group):
+    """A group that imports a verb when it is called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(VERBS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in VERBS:
+            return None
+        module, attribute = VERBS[cmd_name][0].split(":")
+        command: click.Command = getattr(import_module(f"hfr_bench.cli.{module}"), attribute)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(verb, text) for verb, (_, text) in VERBS.items()])
+
+
+@click.command(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="hfr-bench")
+def cli() -> None:
+    """Measure how well an LLM agent's runtime survives failure.
+
+    The road: new -> freeze -> run -> report.
+    """
+
+
+def main() -> None:
+    """Run the command line; ends the process with the documented exit code."""
+    sys.exit(run())
+
+
+def run(args: Sequence[str] | None = None) -> int:
+    """Run the command line (None: the process's arguments); returns the exit code."""
+    try:
+        code = cli.main(args, prog_name="hfr-bench", standalone_mode=False)
+    except HfrError as error:
+        click.echo(f"error: {error}", err=True)
+        return error.exit_code
+    except click.ClickException as error:
+        error.show()
+        return 2
+    except (KeyboardInterrupt, click.Abort):
+        click.echo("interrupted: what was finished is kept; run again to go on", err=True)
+        return 130
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader went away
+        return 0
+    except Exception as error:  # noqa: BLE001 - the last place that can tell a user in words
+        return _unexpected(error)
+    return code if isinstance(code, int) else 0
+
+
+def _unexpected(error: Exception) -> int:
+    """A defect of ours: one line, and the traceback for whoever asks."""
+    if os.environ.get("HFR_BENCH_TRACEBACK"):
+        traceback.print_exc()
+    click.echo(
+        f"error: {type(error).__name__}: {error}\n"
+        "This is a defect of hfr-bench. HFR_BENCH_TRACEBACK=1 shows where it happened.",
+        err=True,
+    )
+    return 3

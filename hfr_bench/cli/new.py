@@ -1,0 +1,85 @@
+"""`hfr-bench new`: a commented preregistration to start from."""
+
+import re
+from pathlib import Path
+
+import click
+
+from hfr_bench import plugins
+from hfr_bench.errors import BadInputError
+
+TEMPLATE = """\
+# A preregistration: everything that is fixed before the first trial.
+# Edit it, then: hfr-bench freeze {folder}    (after that it may not change)
+v: 1
+name: {name}
+title: One line that a reader will see on every table
+origin: rehearsal        # rehearsal (scripted stand-in model) | live (a real model)
+
+suites:
+  - suite: {suite}
+    pool: base           # a pool of the suite, or `tasks: [id, ...]` instead
+
+agent: tool_calling
+model:
+  llm: rehearsal
+  agent: rehearsal-primary
+  backup: rehearsal-backup     # the equal rung (L2) for arms with a ladder; null = none
+sandbox: process
+clock: virtual           # virtual: announced waits advance trial time | wall (live runs)
+seeds: [1, 2, 3]         # the protocol asks for three
+
+faults:
+  matrix: stress         # hfr-bench list faults
+  design: sampled        # sampled | none
+  coupling: nested       # nested: what is faulty at 5 % is faulty at 10 % | independent
+  rates: [0, 0.05, 0.10, 0.20]
+
+# arm = name + strategy + config + equipment. `hfr-bench list strategies` lists strategies.
+# equipment: ledger (record of side effects), query (the tools' reconcile reads), ladder (backup
+# model), truth (yardsticks only).
+arms:
+  - name: no_retry
+    strategy: no_retry
+  - name: fixed_retry
+    strategy: fixed_retry
+    config: {{retries: 3, delay_s: 1.0}}
+  - name: hfr
+    strategy: hfr
+    equipment: {{ledger: true, query: true, ladder: true}}
+  - name: blind_resend         # known bad: must be caught duplicating
+    strategy: blind_resend
+  - name: oracle_recovery      # upper bound: is told what really happened
+    strategy: oracle_recovery
+    equipment: {{query: true, ladder: true, truth: true}}
+
+limits: {{max_steps: 60, model_timeout_s: 60, tool_timeout_s: 10}}
+human: {{cost_usd: 0.02, delay_s: 10}}          # what an escalation is charged
+tool_price: {{cost_usd: 0.001, latency_s: 0.4}}  # what one tool attempt is charged
+
+controls: {{injector_removed: true, a_a: true}}  # checks on the harness itself
+
+# Confirmatory claims. In a rehearsal, SR and CSR only restate the stand-in's script and are
+# refused here; side-effect and delivery claims are fine.
+hypotheses: []
+
+analysis:
+  baseline: no_retry     # the arm that all others are paired with
+  resamples: 10000
+  level: 0.95
+"""
+
+
+@click.command()
+@click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
+@click.option("--suite", default="tau2", show_default=True, help="The benchmark suite to use.")
+def new(folder: Path, suite: str) -> None:
+    """Write a commented prereg.yaml into FOLDER."""
+    plugins.find("suites", suite)
+    path = folder / "prereg.yaml"
+    if path.exists():
+        raise BadInputError(f"{path}: is there already; nothing was changed")
+    name = re.sub(r"[^a-z0-9]+", "-", folder.resolve().name.lower()).strip("-") or "experiment"
+    folder.mkdir(parents=True, exist_ok=True)
+    path.write_text(TEMPLATE.format(folder=folder, name=name[:64], suite=suite), encoding="utf-8")
+    click.echo(f"wrote {path}\nnext: edit it, then `hfr-bench freeze {folder}`")

@@ -1,0 +1,56 @@
+"""`hfr-bench report`: everything that follows from the traces."""
+
+from pathlib import Path
+
+import click
+
+from hfr_bench import content
+from hfr_bench.lab.analyse import analyse
+from hfr_bench.lab.execute import check_owner
+from hfr_bench.lab.register import load
+from hfr_bench.lab.store import Store
+
+
+@click.command()
+@click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "md", "csv", "json"]),
+    default="text",
+    show_default=True,
+    help="What to write.",
+)
+@click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="A file instead."
+)
+def report(folder: Path, form: str, as_json: bool, output: Path | None) -> int:
+    """Tables, paired differences, delivery audit and controls of FOLDER's experiment."""
+    from hfr_bench.lab import render  # noqa: PLC0415 - keeps other verbs free of its imports
+
+    experiment = load(folder)
+    check_owner(experiment)
+    made = analyse(
+        experiment.prereg,
+        experiment.lock,
+        experiment.plan,
+        Store(folder),
+        experiment.book.schedule,
+        content.kinds(),
+    )
+    form = "json" if as_json else form
+    if form == "text" and output is None:
+        from hfr_bench.cli.report_text import print_report  # noqa: PLC0415
+
+        print_report(made)
+    else:
+        writers = {"md": render.to_markdown, "csv": render.to_csv, "json": render.to_json}
+        text = writers.get(form, render.to_markdown)(made)
+        if output is None:
+            click.echo(text, nl=not text.endswith("\n"))
+        else:
+            output.parent.mkdir(parents=True, exist_ok=True)
+            output.write_text(text, encoding="utf-8")
+            click.echo(f"wrote {output}")
+    return 0 if made.valid else 1

@@ -1,0 +1,265 @@
+"""From the plan and the traces to a report: the only road on which a number is made.
+
+Everything is recomputed from the traces of the last complete round of each pair group; what the
+run itself believed of its faults is not read. The same directory gives the same report.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from hfr_bench.faults.audit import AUDITED, TrialAudit, audit
+from hfr_bench.faults.audit import rows as audit_rows
+from hfr_bench.lab.controls import Ran, controls
+from hfr_bench.lab.store import Checked, Chosen, Store, choose, traces_digest
+from hfr_bench.model.prereg import Lock, Preregistration
+from hfr_bench.model.report import Estimate, PairedEstimate, Report, VoidRow
+from hfr_bench.model.schedule import FaultSchedule, KindSpec
+from hfr_bench.model.terms import Origin
+from hfr_bench.model.trial import PlanRow, TrialResult
+from hfr_bench.stats.bootstrap import draw, units
+from hfr_bench.stats.estimate import Setting, estimate
+
+MIN_SEEDS = 3
+_SHOWN = 5
+
+
+class _Audited(NamedTuple):
+    """The delivery audits, trial by trial, and lines that could not be read for them."""
+
+    trials: tuple[tuple[Ran, TrialAudit], ...]
+    bad: tuple[str, ...]
+
+    @property
+    def unplanned(self) -> list[str]:
+        return [text for _, found in self.trials for text in found.unplanned]
+
+
+def analyse(
+    prereg: Preregistration,
+    lock: Lock,
+    rows: Sequence[PlanRow],
+    store: Store,
+    schedules: Callable[[str], FaultSchedule],
+    kinds: Mapping[str, KindSpec],
+) -> Report:
+    """Make the report of an experiment, complete or not.
+
+    Args:
+        prereg: what was registered.
+        lock: its digests.
+        rows: the plan, control trials included.
+        store: the traces.
+        schedules: a schedule by its id (`ScheduleBook.schedule`; its errors pass through).
+        kinds: fault kinds by name, as at freezing.
+    """
+    checked = [store.check(file) for file in store.files()]
+    chosen = choose(rows, checked, prereg.void_rounds)
+    done = chosen.trials
+    ran = [Ran(row, done[row.trial.trial_id]) for row in rows if row.trial.trial_id in done]
+    main = [one.result for one in ran if one.row.control is None]
+    audited = _audit(ran, store, schedules, kinds)
+    audits = audit_rows([found for _, found in audited.trials])
+    breaks = [str(line) for one in checked for line in one.breaks]
+    rates = tuple(sorted({row.trial.rate for row in rows}))
+    estimates, contrasts = _estimate(prereg, lock, rates, main)
+    tasks = len(units(main))
+    return Report(
+        **_registered(prereg, lock),
+        rates=rates,
+        complete=not chosen.lacking and not audited.bad,
+        valid=not breaks and all(row.delivered == row.reached for row in audits),
+        trials_planned=sum(row.control is None for row in rows),
+        trials_analysed=len(main),
+        control_trials=len(ran) - len(main),
+        groups_dropped=len(chosen.dropped),
+        tasks=tasks,
+        below_protocol=tasks < prereg.protocol_tasks,
+        notes=_notes(prereg, rows, chosen, checked, breaks, audited.bad, tasks),
+        estimates=tuple(estimates),
+        contrasts=tuple(contrasts),
+        audit=audits,
+        voids=_voids(prereg, rows, chosen, checked, main),
+        controls=controls(prereg, ran, store, audits, audited.unplanned),
+        exposure=_exposure(prereg, rates, audited.trials),
+        traces_digest=traces_digest(done),
+    )
+
+
+def _registered(prereg: Preregistration, lock: Lock) -> dict[str, Any]:
+    """The report's fields that were fixed before the run."""
+    return {
+        "name": prereg.name,
+        "title": prereg.title,
+        "origin": prereg.origin,
+        "prereg_digest": lock.prereg_digest,
+        "harness_version": lock.harness_version,
+        "seeds": len(prereg.seeds),
+        "arms": tuple(arm.name for arm in prereg.arms),
+        "baseline": prereg.analysis.baseline,
+        "protocol_tasks": prereg.protocol_tasks,
+        "level": prereg.analysis.level,
+        "resamples": prereg.analysis.resamples,
+        "human_cost_microusd": round(prereg.human.cost_usd * 1_000_000),
+        "capability": _capability(prereg),
+    }
+
+
+def contrasted(prereg: Preregistration) -> tuple[tuple[str, str], ...]:
+    """The contrasts: every arm against the baseline, and hypotheses' arms against every other."""
+    names = [arm.name for arm in prereg.arms]
+    baseline = prereg.analysis.baseline
+    pairs = [(name, baseline) for name in names if name != baseline]
+    for claimed in dict.fromkeys(h.arm for h in prereg.hypotheses):
+        pairs += [(claimed, other) for other in names if other != claimed and claimed in names]
+    # The reverse of a contrast says nothing new.
+    kept: dict[frozenset[str], tuple[str, str]] = {}
+    for pair in pairs:
+        kept.setdefault(frozenset(pair), pair)
+    return tuple(kept.values())
+
+
+def _estimate(
+    prereg: Preregistration, lock: Lock, rates: Sequence[float], main: Sequence[TrialResult]
+) -> tuple[list[Estimate], list[PairedEstimate]]:
+    """All rates, over one weight matrix."""
+    drawn = units(main)
+    counts = draw(drawn, prereg.analysis.resamples, lock.prereg_digest)
+    index = {unit: number for number, unit in enumerate(drawn)}
+    pairs = contrasted(prereg)
+    cells: dict[float, dict[str, list[TrialResult]]] = {
+        rate: {arm.name: [] for arm in prereg.arms} for rate in rates
+    }
+    for result in main:
+        cells[result.rate][result.arm].append(result)
+    estimates: list[Estimate] = []
+    contrasts: list[PairedEstimate] = []
+    for rate, arms in cells.items():
+        setting = Setting(rate, prereg.analysis.level, index, counts, pairs)
+        found, compared = estimate(arms, setting)
+        estimates += found
+        contrasts += compared
+    return estimates, contrasts
+
+
+def _audit(
+    ran: Iterable[Ran],
+    store: Store,
+    schedules: Callable[[str], FaultSchedule],
+    kinds: Mapping[str, KindSpec],
+) -> _Audited:
+    found, bad = [], []
+    for one in ran:
+        trial = one.row.trial
+        trace = store.trace(one.checked.file, AUDITED)
+        bad += [str(line) for line in trace.bad]
+        schedule = schedules(trial.schedule_id)
+        audited = audit(trace.events, schedule, kinds, arm=trial.arm, injected=trial.injected)
+        found.append((one, audited))
+    return _Audited(tuple(found), tuple(bad))
+
+
+def _exposure(
+    prereg: Preregistration, rates: Sequence[float], audited: Iterable[tuple[Ran, TrialAudit]]
+) -> tuple[dict[str, Any], ...]:
+    """How many faults each arm met at each rate; arms diverge after their first one."""
+    sums: dict[tuple[str, float], Counter[str]] = {
+        (arm.name, rate): Counter() for arm in prereg.arms for rate in rates
+    }
+    for one, found in audited:
+        if one.row.control is not None:
+            continue
+        cell = sums[one.row.trial.arm, one.row.trial.rate]
+        cell["trials"] += 1
+        cell["scheduled"] += len(found.deliveries)
+        cell["reached"] += sum(d.reached for d in found.deliveries)
+        cell["delivered"] += sum(d.delivered for d in found.deliveries)
+    names = ("trials", "scheduled", "reached", "delivered")
+    return tuple(
+        {"arm": arm, "rate": rate} | {name: cell[name] for name in names}
+        for (arm, rate), cell in sums.items()
+    )
+
+
+def _capability(prereg: Preregistration) -> tuple[dict[str, Any], ...]:
+    return tuple(
+        {"arm": arm.name, "strategy": arm.strategy}
+        | {k: v for k, v in arm.equipment.model_dump().items() if k != "v"}
+        for arm in prereg.arms
+    )
+
+
+def _voids(
+    prereg: Preregistration,
+    rows: Sequence[PlanRow],
+    chosen: Chosen,
+    checked: Iterable[Checked],
+    main: Sequence[TrialResult],
+) -> tuple[VoidRow, ...]:
+    """Voids of all rounds per arm, and what dropped trials could do to the success rate."""
+    causes: dict[str, Counter[str]] = {arm.name: Counter() for arm in prereg.arms}
+    for one in checked:
+        if one.result is not None and one.result.void is not None:
+            causes.setdefault(one.file.arm, Counter())[one.result.void.value] += 1
+    gone = Counter(
+        row.trial.arm
+        for row in rows
+        if row.control is None and row.trial.pair_group in set(chosen.dropped)
+    )
+    done = Counter(result.arm for result in main)
+    won = Counter(r.arm for r in main if r.outcome is not None and r.outcome.succeeded)
+    return tuple(
+        VoidRow(
+            arm=arm,
+            voids=sum(found.values()),
+            causes=dict(sorted(found.items())),
+            dropped=gone[arm],
+            sr_worst=won[arm] / (done[arm] + gone[arm]) if gone[arm] else None,
+            sr_best=(won[arm] + gone[arm]) / (done[arm] + gone[arm]) if gone[arm] else None,
+        )
+        for arm, found in causes.items()
+    )
+
+
+def _notes(
+    prereg: Preregistration,
+    rows: Sequence[PlanRow],
+    chosen: Chosen,
+    checked: Sequence[Checked],
+    breaks: Sequence[str],
+    unread: Sequence[str],
+    tasks: int,
+) -> tuple[str, ...]:
+    """What a reader must know before believing a number."""
+    notes = []
+    if prereg.origin is Origin.REHEARSAL:
+        notes.append(
+            "rehearsal: a scripted stand-in plays the model; tools, world and faults are real. "
+            "Success and money describe the script, not a model; money is modelled."
+        )
+    lacking = sum(row.trial.pair_group in set(chosen.lacking) for row in rows)
+    if lacking:
+        notes.append(
+            f"incomplete: {lacking} of {len(rows)} planned trials are in {len(chosen.lacking)} "
+            "pair groups that are not complete yet, and are left out"
+        )
+    if chosen.dropped:
+        notes.append(f"{len(chosen.dropped)} pair groups were dropped: void in every round")
+    if tasks < prereg.protocol_tasks:
+        notes.append(
+            f"below protocol: {tasks} tasks, the protocol asks for {prereg.protocol_tasks}"
+        )
+    if len(prereg.seeds) < MIN_SEEDS:
+        notes.append(f"{len(prereg.seeds)} seed(s); the protocol asks for at least {MIN_SEEDS}")
+    bad = [str(line) for one in checked for line in one.bad] + list(unread)
+    notes += _listed("unreadable trace lines (their trials count as incomplete)", bad)
+    notes += _listed("broken hash chains: the experiment is not valid", breaks)
+    notes += _listed("trace files that belong to no planned trial", chosen.unplanned)
+    return tuple(notes)
+
+
+def _listed(what: str, items: Sequence[str]) -> list[str]:
+    if not items:
+        return []
+    more = f" and {len(items) - _SHOWN} more" if len(items) > _SHOWN else ""
+    return [f"{len(items)} {what}: {'; '.join(items[:_SHOWN])}{more}"]

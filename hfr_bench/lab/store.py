@@ -1,0 +1,282 @@
+"""Reads an experiment's traces: `trials/<group>/r<round>/<arm>.jsonl`, the append-only truth.
+
+Everything that reads traces goes through here, so that an index may later stand behind the same
+functions. Reading never stops at a bad line: it is named by file and line, its trial counts as
+incomplete, nothing else is lost. Hash chains are verified on the raw bytes, and only the lines
+that somebody asks for are parsed as records.
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from pydantic import ValidationError
+
+from hfr_bench.model.record import digest
+from hfr_bench.model.trace import TraceEvent, TrialEnded
+from hfr_bench.model.trial import PlanRow, TrialResult
+
+# A line as our writer lays it out; any other layout takes the slow way through a JSON parser.
+_LINE = re.compile(
+    rb'(\{"v":\d+,"trial_id":"[^"\\]*","seq":\d+,"t_us":-?\d+),"wall_us":-?\d+'
+    rb'(,"step":\d+,"attempt":\d+),"prev":"([0-9a-f]*)"(,"body":.*)',
+    re.DOTALL,
+)
+
+
+class TrialFile(NamedTuple):
+    """Where a trial's trace lies, and what its path says of it."""
+
+    path: Path
+    group: str
+    round: int
+    arm: str
+
+
+class BadLine(NamedTuple):
+    """A line that cannot be believed. `path` is relative to the experiment; lines count from 1."""
+
+    path: str
+    line: int
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}: {self.reason}"
+
+
+class TrialTrace(NamedTuple):
+    """The events of one trial that could be read, and the lines that could not."""
+
+    path: Path
+    events: tuple[TraceEvent, ...]
+    bad: tuple[BadLine, ...] = ()
+
+
+class Checked(NamedTuple):
+    """One trial file after the quick pass.
+
+    `result` is None unless the trace is whole: it ends in `trial_ended`, without a bad line.
+    `breaks`: readable lines whose `prev` is not the hash of the line before (tampering).
+    """
+
+    file: TrialFile
+    result: TrialResult | None
+    bad: tuple[BadLine, ...]
+    breaks: tuple[BadLine, ...]
+    digest: str
+
+
+class Chosen(NamedTuple):
+    """The last complete round of every pair group.
+
+    `trials` by trial_id; `lacking`: groups still to be run; `dropped`: groups whose last allowed
+    round ended with a void; `unplanned`: files that belong to no planned trial.
+    """
+
+    trials: dict[str, Checked]
+    lacking: tuple[str, ...]
+    dropped: tuple[str, ...]
+    unplanned: tuple[str, ...]
+
+
+class Store:
+    """The traces of one experiment directory."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def files(self) -> tuple[TrialFile, ...]:
+        """All finished trial files, in path order; `.part` and archived ones are left out."""
+        found = []
+        for path in sorted((self.folder / "trials").glob("*/r*/*.jsonl")):
+            number = path.parent.name[1:]
+            if number.isdigit():
+                found.append(TrialFile(path, path.parents[1].name, int(number), path.stem))
+        return tuple(found)
+
+    def check(self, file: TrialFile) -> Checked:
+        """Verify a file's hash chain and read its result: one hash a line, one line parsed."""
+        name, lines = self._name(file.path), _lines(file.path)
+        bad, breaks = _verify(name, lines)
+        result = None
+        if lines and not any(line.line == len(lines) for line in bad):
+            event = _parse(lines[-1])
+            if isinstance(event, str):
+                bad.append(BadLine(name, len(lines), event))
+            elif isinstance(event.body, TrialEnded) and not bad:
+                result = event.body.result
+        return Checked(file, result, tuple(bad), tuple(breaks), trial_digest(lines))
+
+    def trace(self, file: TrialFile, types: Collection[str] | None = None) -> TrialTrace:
+        """A trial's events as records, or only those of some body types."""
+        wanted = None if types is None else [f'"type":"{name}"'.encode() for name in sorted(types)]
+        events, bad = [], []
+        for number, line in enumerate(_lines(file.path), 1):
+            if wanted is not None and not any(mark in line for mark in wanted):
+                continue
+            event = _parse(line)
+            if isinstance(event, str):
+                bad.append(BadLine(self._name(file.path), number, event))
+            elif types is None or event.body.type in types:
+                events.append(event)
+        return TrialTrace(file.path, tuple(events), tuple(bad))
+
+    def traces(self) -> Iterator[TrialTrace]:
+        """Every trial file, fully parsed."""
+        return (self.trace(file) for file in self.files())
+
+    def raw(self, file: TrialFile) -> list[bytes]:
+        """A trial's lines as written, without newlines."""
+        return _lines(file.path)
+
+    def _name(self, path: Path) -> str:
+        return path.relative_to(self.folder).as_posix()
+
+
+def choose(rows: Sequence[PlanRow], checked: Iterable[Checked], void_rounds: int) -> Chosen:
+    """Pick the last round of each pair group in which every planned arm ended without a void.
+
+    Args:
+        rows: the plan; it alone says what a complete group is.
+        checked: all trial files.
+        void_rounds: how often a voided group may be rerun (`Preregistration.void_rounds`).
+    """
+    by_place = {(c.file.group, c.file.round, c.file.arm): c for c in checked}
+    groups: dict[str, list[PlanRow]] = {}
+    for row in rows:
+        groups.setdefault(row.trial.pair_group, []).append(row)
+    rounds: dict[str, set[int]] = {}
+    for group, number, _ in by_place:
+        rounds.setdefault(group, set()).add(number)
+    trials: dict[str, Checked] = {}
+    lacking, dropped = [], []
+    for group, members in groups.items():
+        found = _last_round(group, members, by_place, rounds.get(group, set()))
+        if found is not None:
+            trials.update(found)
+        elif _exhausted(group, members, by_place, 1 + void_rounds):
+            dropped.append(group)
+        else:
+            lacking.append(group)
+    planned = {(row.trial.pair_group, row.trial.arm) for row in rows}
+    unplanned = [
+        f"{group}/r{number}/{arm}" for group, number, arm in by_place if (group, arm) not in planned
+    ]
+    return Chosen(trials, tuple(lacking), tuple(dropped), tuple(sorted(unplanned)))
+
+
+def trial_digest(lines: Iterable[bytes]) -> str:
+    """SHA-256 over a trial's lines without `wall_us` and `prev`: equal for equal behaviour."""
+    whole = hashlib.sha256()
+    for line in lines:
+        whole.update(stripped(line) + b"\n")
+    return whole.hexdigest()
+
+
+def traces_digest(trials: Mapping[str, Checked]) -> str:
+    """One digest over the digests of some trials, keyed by trial_id."""
+    return digest({trial_id: checked.digest for trial_id, checked in trials.items()})
+
+
+def stripped(line: bytes) -> bytes:
+    """A trace line without its measured time and without the hash of the line before."""
+    match = _LINE.fullmatch(line)
+    if match is not None:
+        return b"".join(match.group(1, 2, 4))
+    try:
+        event = json.loads(line)
+    except ValueError:
+        return line
+    if not isinstance(event, dict):
+        return line
+    kept = {key: value for key, value in event.items() if key not in ("wall_us", "prev")}
+    return json.dumps(kept, separators=(",", ":"), ensure_ascii=False).encode()
+
+
+def _lines(path: Path) -> list[bytes]:
+    raw = path.read_bytes()
+    return raw.removesuffix(b"\n").split(b"\n") if raw else []
+
+
+def _verify(name: str, lines: Sequence[bytes]) -> tuple[list[BadLine], list[BadLine]]:
+    """Unreadable lines, and broken links between readable ones.
+
+    A line whose successor confirms its hash is as it was written; only one that is contradicted
+    is parsed, and blamed if it is no JSON. Its successor is then not: it was chained to what
+    stood there before. The last line has no successor; `check` parses it.
+    """
+    bad: list[BadLine] = []
+    breaks: list[BadLine] = []
+    for number, line in enumerate(lines, 1):
+        before = lines[number - 2] if number > 1 else None
+        wanted = "" if before is None else hashlib.sha256(before).hexdigest()
+        match = _LINE.fullmatch(line)
+        prev = match.group(3).decode() if match else _prev_of(line)
+        if prev is None:
+            bad.append(BadLine(name, number, _why(line)))
+        elif prev == wanted or (bad and bad[-1].line == number - 1):
+            continue
+        elif before is not None and _prev_of(before) is None:
+            bad.append(BadLine(name, number - 1, _why(before)))
+        else:
+            breaks.append(BadLine(name, number, "the hash chain is broken: prev does not match"))
+    return bad, breaks
+
+
+def _prev_of(line: bytes) -> str | None:
+    """`prev` of a line, the slow way; None if the line is not a trace event's JSON."""
+    try:
+        event = json.loads(line)
+    except ValueError:
+        return None
+    prev = event.get("prev") if isinstance(event, dict) else None
+    return prev if isinstance(prev, str) else None
+
+
+def _why(line: bytes) -> str:
+    try:
+        json.loads(line)
+    except ValueError as error:
+        return f"not JSON ({error})" if line else "empty line"
+    return "not a trace event"
+
+
+def _parse(line: bytes) -> TraceEvent | str:
+    """The event, or in words why there is none."""
+    try:
+        return TraceEvent.loads(line)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        where = ".".join(str(part) for part in first["loc"])
+        return f"not a trace event ({where + ': ' if where else ''}{first['msg']})"
+
+
+Places = Mapping[tuple[str, int, str], Checked]
+
+
+def _last_round(
+    group: str, members: Sequence[PlanRow], by_place: Places, rounds: Collection[int]
+) -> dict[str, Checked] | None:
+    for number in sorted(rounds, reverse=True):
+        found = {}
+        for row in members:
+            checked = by_place.get((group, number, row.trial.arm))
+            result = checked.result if checked else None
+            if checked is None or result is None or result.void is not None:
+                break
+            if result.trial_id != row.trial.trial_id:
+                break
+            found[row.trial.trial_id] = checked
+        else:
+            return found
+    return None
+
+
+def _exhausted(group: str, members: Sequence[PlanRow], by_place: Places, last: int) -> bool:
+    """Whether a void in the last allowed round has ended the group's hopes."""
+    ended = [by_place.get((group, last, row.trial.arm)) for row in members]
+    results = [checked.result for checked in ended if checked is not None]
+    return any(result is not None and result.void is not None for result in results)

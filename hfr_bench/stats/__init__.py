@@ -1,0 +1,1 @@
+"""Numbers, pure: metrics, the paired bootstrap, exact intervals, estimates."""

@@ -1,0 +1,235 @@
+"""Estimates and paired differences of one fault rate, each with the interval that fits it.
+
+Many events: the paired bootstrap. Few events of a share or rate: exact bounds. Where neither
+can say anything honest, no interval and a note that says why; never NaN, never a false [0, 0].
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from hfr_bench.model.report import Estimate, PairedEstimate
+from hfr_bench.model.trial import TrialResult
+from hfr_bench.stats.bootstrap import (
+    Counts,
+    Floats,
+    Sample,
+    Unit,
+    per_task,
+    percentile,
+    point,
+    resample,
+    sample,
+)
+from hfr_bench.stats.exact import FEW, difference_interval, share_interval
+from hfr_bench.stats.metrics import METRICS, P99_TRIALS, Kind, Metric
+
+PAIRED = tuple(
+    name
+    for name, metric in METRICS.items()
+    if not metric.conditional and name not in ("p99", "dispatch_1000", "official")
+)
+"""Metrics whose denominators are the same trials in every arm (or all of them, as for CPS)."""
+
+SAME = "no pair differs"
+TOO_FEW = "too few differ"
+"""Fewer than FEW tasks make the difference of a rate: each arm's own interval says more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What all estimates of one rate share.
+
+    `index`: row of a task in `counts`, the weight matrix (tasks, resamples).
+    `pairs`: the contrasts (arm, against).
+    """
+
+    rate: float
+    level: float
+    index: dict[Unit, int]
+    counts: Counts
+    pairs: Sequence[tuple[str, str]] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Measured:
+    """A metric of one arm: its columns, its value, its value in every resample."""
+
+    sample: Sample
+    value: float | None
+    resampled: Floats
+
+    def sums(self, tasks: int) -> tuple[Floats, Floats]:
+        one = self.sample
+        return per_task(one.num, one.task, tasks), per_task(one.den, one.task, tasks)
+
+
+def estimate(
+    arms: Mapping[str, Sequence[TrialResult]], setting: Setting
+) -> tuple[list[Estimate], list[PairedEstimate]]:
+    """All metrics of all arms at one rate, and the contrasts.
+
+    Args:
+        arms: graded trials by arm; each arm the same tasks and seeds, in any order.
+        setting: weights and contrasts.
+
+    Raises:
+        ValueError: a trial is void, or two contrasted arms have different tasks or seeds.
+    """
+    ordered = {arm: sorted(trials, key=_pair_key) for arm, trials in arms.items()}
+    measured = _measure(ordered, setting)
+    estimates = [
+        _estimate(metric, arm, trials, measured.get((arm, name)), setting)
+        for arm, trials in ordered.items()
+        for name, metric in METRICS.items()
+    ]
+    contrasts = []
+    for arm, against in setting.pairs:
+        if arm not in ordered or against not in ordered:
+            continue
+        keys = [_pair_key(trial) for trial in ordered[arm]]
+        if keys != [_pair_key(trial) for trial in ordered[against]]:
+            raise ValueError(f"{arm} and {against} are not paired: their tasks or seeds differ")
+        for name in PAIRED:
+            ours, theirs = measured.get((arm, name)), measured.get((against, name))
+            contrasts.append(_contrast(METRICS[name], arm, against, ours, theirs, setting))
+    return estimates, contrasts
+
+
+def _pair_key(trial: TrialResult) -> tuple[str, str, int]:
+    return trial.suite, trial.task_id, trial.seed
+
+
+def _measure(
+    arms: Mapping[str, Sequence[TrialResult]], setting: Setting
+) -> dict[tuple[str, str], _Measured]:
+    """Every known metric of every arm, resampled in one go."""
+    keys, samples = [], []
+    for arm, trials in arms.items():
+        for name, metric in METRICS.items():
+            one = sample(metric, trials, setting.index)
+            if one is not None and not _too_few_for(metric, int(one.den.sum())):
+                keys.append((arm, name))
+                samples.append(one)
+    resampled = resample(samples, setting.counts)
+    return {
+        key: _Measured(one, point(one), values)
+        for key, one, values in zip(keys, samples, resampled, strict=True)
+    }
+
+
+def _too_few_for(metric: Metric, n: int) -> bool:
+    return metric.percent == 99 and n < P99_TRIALS
+
+
+def _estimate(
+    metric: Metric,
+    arm: str,
+    trials: Sequence[TrialResult],
+    measured: _Measured | None,
+    setting: Setting,
+) -> Estimate:
+    row: dict[str, Any] = {"metric": metric.name, "arm": arm, "rate": setting.rate, "value": None}
+    if measured is None:
+        n = sum(metric.den(trial) or 0 for trial in trials)
+        known = all(metric.num(trial) is not None for trial in trials)
+        note = f"needs {P99_TRIALS} trials" if known else "a price is unknown"
+        return Estimate(**row, n=n, method="none", note=note)
+    num, den = measured.sums(len(setting.counts))
+    row |= {"value": measured.value, "n": int(den.sum())}
+    if metric.counts:
+        row["events"] = int(num.sum())
+    if measured.value is None:
+        return Estimate(**row, method="none", note=f"no {metric.per}")
+    if metric.counts and _few(metric, num, den):
+        low, high = share_interval(num, den, setting.level)
+        return Estimate(
+            **row,
+            low=_scaled(metric, low),
+            high=_scaled(metric, high),
+            method="exact",
+            note="one-sided" if num.sum() in (0, den.sum()) else "",
+        )
+    return Estimate(**row, **_bootstrapped(measured.resampled, den, setting.level))
+
+
+def _contrast(
+    metric: Metric,
+    arm: str,
+    against: str,
+    ours: _Measured | None,
+    theirs: _Measured | None,
+    setting: Setting,
+) -> PairedEstimate:
+    row: dict[str, Any] = {
+        "metric": metric.name,
+        "arm": arm,
+        "against": against,
+        "rate": setting.rate,
+        "pairs": 0,
+        "tasks": 0,
+        "difference": None,
+    }
+    if ours is None or theirs is None:
+        return PairedEstimate(**row, method="none", note="a price is unknown")
+    task, a, b = ours.sample.task, ours.sample.num, theirs.sample.num
+    row |= {"pairs": int(a.size), "tasks": int(np.unique(task).size)}
+    binary = metric.kind is Kind.PROPORTION
+    if binary:
+        row |= {"better": int((a > b).sum()), "worse": int((a < b).sum())}
+    if ours.value is None or theirs.value is None:
+        return PairedEstimate(**row, method="none", note=f"no {metric.per} in one of the arms")
+    row["difference"] = ours.value - theirs.value
+    if theirs.value:
+        row["relative"] = row["difference"] / theirs.value
+    differing = (a != b) | (ours.sample.den != theirs.sample.den)
+    return PairedEstimate(**row, **_paired_interval(metric, ours, theirs, differing, setting))
+
+
+def _paired_interval(
+    metric: Metric,
+    ours: _Measured,
+    theirs: _Measured,
+    differing: np.ndarray[Any, np.dtype[np.bool_]],
+    setting: Setting,
+) -> dict[str, Any]:
+    """low, high, method and note of a paired difference."""
+    task, a, b = ours.sample.task, ours.sample.num, theirs.sample.num
+    tasks = len(setting.counts)
+    few = np.unique(task[differing]).size < FEW
+    den = per_task(ours.sample.den, task, tasks)
+    if metric.kind is Kind.PROPORTION and few:
+        better = per_task((a > b).astype(np.int64), task, tasks)
+        worse = per_task((a < b).astype(np.int64), task, tasks)
+        low, high = difference_interval(better, worse, den, setting.level)
+        return {"low": low, "high": high, "method": "exact"}
+    if not differing.any():
+        return {"method": "none", "note": SAME}
+    if metric.kind is Kind.RATE and few:
+        return {"method": "none", "note": TOO_FEW}
+    with np.errstate(invalid="ignore"):
+        difference = ours.resampled - theirs.resampled
+    return _bootstrapped(difference, den, setting.level)
+
+
+def _few(metric: Metric, num: Floats, den: Floats) -> bool:
+    """Whether too few events, or too few of their opposite, stand behind a share or rate."""
+    sides = [num, den - num] if metric.kind is Kind.PROPORTION else [num]
+    return any(min(float(s.sum()), float(np.count_nonzero(s))) < FEW for s in sides)
+
+
+def _bootstrapped(values: Floats, den: Floats, level: float) -> dict[str, Any]:
+    """low, high, method and note from resampled values."""
+    if np.count_nonzero(den) < 2:
+        return {"method": "none", "note": "one task: no interval"}
+    (low, high), undefined = percentile(values, level)
+    note = f"undefined in {undefined:.1%} of the resamples" if undefined else ""
+    if low is None:
+        return {"method": "none", "note": f"{note}: no interval"}
+    return {"low": low, "high": high, "method": "bootstrap", "note": note}
+
+
+def _scaled(metric: Metric, bound: float | None) -> float | None:
+    return None if bound is None else metric.scale * bound

@@ -1,0 +1,69 @@
+"""A small real experiment on real tau2 tasks, run once, and copies of it to spoil."""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from hfr_bench.cli.main import run
+
+PREREG = """\
+v: 1
+name: small
+title: A small real experiment
+origin: rehearsal
+suites:
+  - suite: tau2
+    tasks: ["airline/2", "airline/14"]
+seeds: [1]
+faults: {matrix: stress, rates: [0, 0.2]}
+arms:
+  - {name: no_retry, strategy: no_retry}
+  - {name: hfr, strategy: hfr, equipment: {ledger: true, query: true, ladder: true}}
+  - {name: blind_resend, strategy: blind_resend}
+controls: {arm: hfr}
+analysis: {baseline: no_retry, resamples: 200}
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A directory with the small preregistration, not frozen."""
+    made = tmp_path / "small"
+    made.mkdir()
+    (made / "prereg.yaml").write_text(PREREG)
+    return made
+
+
+@pytest.fixture(scope="session")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The small experiment, frozen and run to the end; never changed by a test."""
+    made = tmp_path_factory.mktemp("finished") / "small"
+    made.mkdir()
+    (made / "prereg.yaml").write_text(PREREG)
+    assert run(["freeze", str(made)]) == 0
+    assert run(["run", str(made), "-n", "2"]) == 0
+    return made
+
+
+@pytest.fixture
+def copied(finished: Path, tmp_path: Path) -> Path:
+    """A copy of the finished experiment, free to be spoiled."""
+    return Path(shutil.copytree(finished, tmp_path / "copied"))
+
+
+Edit = Callable[[str, str], None]
+
+
+@pytest.fixture
+def edit(folder: Path) -> Edit:
+    """Replace text in the unfrozen preregistration."""
+
+    def replace(old: str, new: str) -> None:
+        path = folder / "prereg.yaml"
+        text = path.read_text()
+        assert old in text
+        path.write_text(text.replace(old, new))
+
+    return replace
