@@ -13,7 +13,7 @@ from importlib import import_module
 import click
 
 from hfr_bench import __version__
-from hfr_bench.errors import HfrError
+from hfr_bench.errors import HfrError, InfrastructureError
 
 # Verb -> (module:attribute, what it does). Told here so that `--help` imports none of them.
 VERBS = {
@@ -75,6 +75,9 @@ def run(args: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader went away
         return 0
+    except OSError as error:
+        click.echo(f"error: {error}", err=True)
+        return InfrastructureError.exit_code
     except Exception as error:  # noqa: BLE001 - the last place that can tell a user in words
         return _unexpected(error)
     return code if isinstance(code, int) else 0

@@ -156,6 +156,10 @@ class Bench(AbstractContextManager["Bench"]):
             if name is not None and name not in names:
                 raise BadInputError(f"{role}: no arm {name!r}; there are: {', '.join(names)}")
         for arm in self.prereg.arms:
+            if arm.equipment.verifier:
+                raise BadInputError(
+                    f"arms.{arm.name}.equipment.verifier: no suite here ships strategy-side checks"
+                )
             try:
                 self.strategy(arm)
             except ValueError as error:

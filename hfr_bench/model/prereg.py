@@ -3,12 +3,25 @@
 Users write seconds and dollars (`_s`, `_usd`); everything recorded later is an integer.
 """
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from hfr_bench.model.record import Record
 from hfr_bench.model.terms import ClockKind, Origin
+
+# Seeds are written into JSON, where larger integers are not exact everywhere.
+Seed = Annotated[int, Field(ge=0, lt=2**53)]
+Rate = Annotated[float, Field(ge=0, le=1)]
+Item = TypeVar("Item")
+
+
+def distinct(items: tuple[Item, ...]) -> tuple[Item, ...]:
+    """The items, if none is listed twice; else a ValueError that names it."""
+    for n, item in enumerate(items):
+        if item in items[:n]:
+            raise ValueError(f"{item!r} is listed twice")
+    return items
 
 
 class SuiteSelection(Record):
@@ -18,6 +31,8 @@ class SuiteSelection(Record):
     pool: str | None = None
     tasks: tuple[str, ...] = ()
     config: dict[str, Any] = {}
+
+    _distinct = field_validator("tasks")(distinct)
 
 
 class Equipment(Record):
@@ -37,7 +52,7 @@ class Equipment(Record):
 class Arm(Record):
     """A registered name for strategy + config + equipment."""
 
-    name: str
+    name: str = Field(pattern=r"^[a-z0-9][a-z0-9_+.-]{0,63}$")  # also names its trace files
     strategy: str
     config: dict[str, Any] = {}
     equipment: Equipment = Equipment()
@@ -49,7 +64,6 @@ class ModelPins(Record):
     llm: str = "rehearsal"
     agent: str = "rehearsal-primary"
     backup: str | None = "rehearsal-backup"
-    base_url: str | None = None
     config: dict[str, Any] = {}
 
 
@@ -57,9 +71,11 @@ class FaultPlan(Record):
     """What is injected: a matrix (mix of kinds) at several rates under one design."""
 
     matrix: str = "stress"
-    rates: tuple[float, ...] = (0.0, 0.05, 0.10, 0.20)
+    rates: tuple[Rate, ...] = Field(default=(0.0, 0.05, 0.10, 0.20), min_length=1)
     design: Literal["sampled", "none"] = "sampled"
     coupling: Literal["nested", "independent"] = "nested"
+
+    _distinct = field_validator("rates")(distinct)
 
 
 class Limits(Record):
@@ -130,7 +146,7 @@ class Preregistration(Record):
     model: ModelPins = ModelPins()
     sandbox: str = "process"
     clock: ClockKind = ClockKind.VIRTUAL
-    seeds: tuple[int, ...] = Field(default=(1,), min_length=1)
+    seeds: tuple[Seed, ...] = Field(default=(1,), min_length=1)
     faults: FaultPlan = FaultPlan()
     arms: tuple[Arm, ...] = Field(min_length=1)
     limits: Limits = Limits()
@@ -143,6 +159,8 @@ class Preregistration(Record):
     void_rounds: int = Field(default=2, ge=0, le=5)
     protocol_tasks: int = 200
     amends: str | None = None
+
+    _distinct = field_validator("seeds")(distinct)
 
 
 class SourcePin(Record):
