@@ -25,8 +25,12 @@ from hfr_bench.lab.store import Store
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="A file instead."
 )
-def report(folder: Path, form: str, as_json: bool, output: Path | None) -> int:
-    """Tables, paired differences, delivery audit and controls of FOLDER's experiment."""
+@click.option("--full", is_flag=True, help="Text: every rate, metric and interval (132 columns).")
+def report(folder: Path, form: str, as_json: bool, output: Path | None, full: bool) -> int:
+    """What FOLDER's experiment found: headline, paired differences, audit, controls, hypotheses.
+
+    Text is one page, or all of it with --full; md, csv and json are always complete.
+    """
     from hfr_bench.lab import render  # noqa: PLC0415 - keeps other verbs free of its imports
 
     experiment = load(folder)
@@ -43,7 +47,7 @@ def report(folder: Path, form: str, as_json: bool, output: Path | None) -> int:
     if form == "text" and output is None:
         from hfr_bench.cli.report_text import print_report  # noqa: PLC0415
 
-        print_report(made)
+        print_report(made, full=full)
     else:
         writers = {"md": render.to_markdown, "csv": render.to_csv, "json": render.to_json}
         text = writers.get(form, render.to_markdown)(made)

@@ -12,8 +12,15 @@ from hfr_bench.faults.audit import AUDITED, TrialAudit, audit
 from hfr_bench.faults.audit import rows as audit_rows
 from hfr_bench.lab.controls import Ran, controls
 from hfr_bench.lab.store import Checked, Chosen, Store, choose, traces_digest
-from hfr_bench.model.prereg import Lock, Preregistration
-from hfr_bench.model.report import Estimate, PairedEstimate, Report, VoidRow
+from hfr_bench.model.prereg import Hypothesis, Lock, Preregistration
+from hfr_bench.model.report import (
+    POOLED,
+    Estimate,
+    HypothesisRow,
+    PairedEstimate,
+    Report,
+    VoidRow,
+)
 from hfr_bench.model.schedule import FaultSchedule, KindSpec
 from hfr_bench.model.terms import Origin
 from hfr_bench.model.trial import PlanRow, TrialResult
@@ -21,6 +28,7 @@ from hfr_bench.stats.bootstrap import draw, units
 from hfr_bench.stats.estimate import Setting, estimate
 
 MIN_SEEDS = 3
+ORACLE = "oracle_recovery"
 _SHOWN = 5
 
 
@@ -64,20 +72,21 @@ def analyse(
     rates = tuple(sorted({row.trial.rate for row in rows}))
     estimates, contrasts = _estimate(prereg, lock, rates, main)
     tasks = len(units(main))
+    complete = not chosen.lacking and not audited.bad
+    valid = not breaks and all(row.delivered == row.reached for row in audits)
     return Report(
         **_registered(prereg, lock),
         rates=rates,
-        complete=not chosen.lacking and not audited.bad,
-        valid=not breaks and all(row.delivered == row.reached for row in audits),
-        trials_planned=sum(row.control is None for row in rows),
-        trials_analysed=len(main),
-        control_trials=len(ran) - len(main),
+        complete=complete,
+        valid=valid,
+        **_size(rows, ran, main),
         groups_dropped=len(chosen.dropped),
         tasks=tasks,
         below_protocol=tasks < prereg.protocol_tasks,
         notes=_notes(prereg, rows, chosen, checked, breaks, audited.bad, tasks),
         estimates=tuple(estimates),
         contrasts=tuple(contrasts),
+        hypotheses=judged(prereg.hypotheses, contrasts, complete=complete, valid=valid),
         audit=audits,
         voids=_voids(prereg, rows, chosen, checked, main),
         controls=controls(prereg, ran, store, audits, audited.unplanned),
@@ -105,11 +114,30 @@ def _registered(prereg: Preregistration, lock: Lock) -> dict[str, Any]:
     }
 
 
+def _size(
+    rows: Sequence[PlanRow], ran: Sequence[Ran], main: Sequence[TrialResult]
+) -> dict[str, Any]:
+    """The report's fields that count trials."""
+    return {
+        "trials_planned": sum(row.control is None for row in rows),
+        "trials_analysed": len(main),
+        "control_trials": len(ran) - len(main),
+    }
+
+
 def contrasted(prereg: Preregistration) -> tuple[tuple[str, str], ...]:
-    """The contrasts: every arm against the baseline, and hypotheses' arms against every other."""
+    """The contrasts: every arm against the baseline, and against the arm that sees the truth.
+
+    Hypotheses' arms are contrasted with every other.
+    """
     names = [arm.name for arm in prereg.arms]
-    baseline = prereg.analysis.baseline
-    pairs = [(name, baseline) for name in names if name != baseline]
+    yardsticks = [arm.name for arm in prereg.arms if arm.strategy == ORACLE]
+    pairs = [
+        (name, other)
+        for other in (prereg.analysis.baseline, *yardsticks)
+        for name in names
+        if name != other
+    ]
     for claimed in dict.fromkeys(h.arm for h in prereg.hypotheses):
         pairs += [(claimed, other) for other in names if other != claimed and claimed in names]
     # The reverse of a contrast says nothing new.
@@ -122,7 +150,7 @@ def contrasted(prereg: Preregistration) -> tuple[tuple[str, str], ...]:
 def _estimate(
     prereg: Preregistration, lock: Lock, rates: Sequence[float], main: Sequence[TrialResult]
 ) -> tuple[list[Estimate], list[PairedEstimate]]:
-    """All rates, over one weight matrix."""
+    """Each rate, and all rates above 0 taken together, over one weight matrix."""
     drawn = units(main)
     counts = draw(drawn, prereg.analysis.resamples, lock.prereg_digest)
     index = {unit: number for number, unit in enumerate(drawn)}
@@ -139,7 +167,74 @@ def _estimate(
         found, compared = estimate(arms, setting)
         estimates += found
         contrasts += compared
+    faulty = [arms for rate, arms in cells.items() if rate > 0]
+    if faulty:
+        # A cell like any other: tasks are drawn, and bring their trials of all these rates along.
+        # Rates are in the same order in every arm, so the pairs stay those of one schedule.
+        together = {name: [r for arms in faulty for r in arms[name]] for name in faulty[0]}
+        found, compared = estimate(together, setting)
+        label = {"rate": None, "pool": POOLED}
+        estimates += [one.model_copy(update=label) for one in found]
+        contrasts += [one.model_copy(update=label) for one in compared]
     return estimates, contrasts
+
+
+def judged(
+    claims: Sequence[Hypothesis],
+    contrasts: Iterable[PairedEstimate],
+    *,
+    complete: bool,
+    valid: bool,
+) -> tuple[HypothesisRow, ...]:
+    """What the intervals say of the registered claims; nothing before all trials are in."""
+    found = {(p.metric, p.arm, p.against, p.rate): p for p in contrasts}
+    doubt = "" if complete else "not all planned trials are in"
+    if not valid:
+        doubt = "the experiment is not valid"
+    return tuple(_judge(claim, _oriented(claim, found), doubt) for claim in claims)
+
+
+def _judge(claim: Hypothesis, paired: PairedEstimate | None, doubt: str) -> HypothesisRow:
+    row: dict[str, Any] = claim.model_dump(exclude={"v"})
+    row |= {"pool": POOLED if claim.rate is None else "", "difference": None}
+    if paired is not None:
+        row |= {name: getattr(paired, name) for name in ("difference", "low", "high", "method")}
+    if doubt or row.get("low") is None or row.get("high") is None:
+        note = paired.note if paired is not None else ""
+        return HypothesisRow(**row, verdict="cannot be told", why=doubt or note or "no interval")
+    held, why = _holds(claim, row["low"], row["high"])
+    return HypothesisRow(**row, verdict="supported" if held else "not supported", why=why)
+
+
+def _oriented(
+    claim: Hypothesis, found: Mapping[tuple[str, str, str, float | None], PairedEstimate]
+) -> PairedEstimate | None:
+    """The claim's contrast; if only its reverse was made, that one turned around."""
+    if (one := found.get((claim.metric, claim.arm, claim.against, claim.rate))) is not None:
+        return one
+    back = found.get((claim.metric, claim.against, claim.arm, claim.rate))
+    if back is None:
+        return None
+    turned = {"difference": back.difference, "low": back.high, "high": back.low}
+    return back.model_copy(
+        update={name: None if value is None else 0.0 - value for name, value in turned.items()}
+    )
+
+
+def _holds(claim: Hypothesis, low: float, high: float) -> tuple[bool, str]:
+    """Whether a whole interval is where the claim says, and where it is instead."""
+    margin = claim.margin
+    if claim.direction == "equal":
+        inside = -margin < low and high < margin
+        return inside, f"interval {'within' if inside else 'reaches beyond'} the margin"
+    beyond, short = "above", "below"
+    if claim.direction == "less":
+        low, high = -high, -low
+        beyond, short = short, beyond
+    line = "the margin" if margin else "0"
+    if low > margin:
+        return True, f"interval {beyond} {line}"
+    return False, f"interval {short if high < margin else 'includes'} {line}"
 
 
 def _audit(

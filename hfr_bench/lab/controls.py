@@ -180,7 +180,7 @@ def _blind_resend_caught(
         ambiguous = sum(o.ambiguous_writes for o in outcomes)
         duplicates = sum(o.duplicates for o in outcomes)
         if ambiguous:
-            detail = f"{arm}: {duplicates} duplicates, {ambiguous} writes with unknown outcome"
+            detail = f"{arm}: {duplicates} in {ambiguous} ambiguous writes"
             return ControlRow(name=title, passed=duplicates > 0, detail=detail)
     return ControlRow(name=title, passed=None, detail="no blind_resend arm met a lost outcome")
 
@@ -195,7 +195,7 @@ def _oracle_clean(
     if not outcomes:
         return ControlRow(name=title, passed=None, detail="no oracle_recovery arm")
     duplicates = sum(o.duplicates for o in outcomes)
-    detail = f"{', '.join(arms)}: {duplicates} duplicates in {len(outcomes)} trials"
+    detail = f"{', '.join(arms)}: {duplicates} in {len(outcomes)} trials"
     return ControlRow(name=title, passed=duplicates == 0, detail=detail)
 
 

@@ -13,10 +13,11 @@ from hfr_bench.errors import BadInputError
 from hfr_bench.lab.book import ScheduleBook, read_book
 from hfr_bench.lab.plan import GENERATOR, Cell, cells, plan_rows
 from hfr_bench.lab.wire import Bench
-from hfr_bench.model.prereg import Lock, Preregistration
+from hfr_bench.model.prereg import Hypothesis, Lock, Preregistration
 from hfr_bench.model.record import text_digest
 from hfr_bench.model.terms import Origin
 from hfr_bench.model.trial import PlanRow
+from hfr_bench.stats.metrics import METRICS
 
 PREREG, LOCK, PLAN, SCHEDULES, TRIALS = (
     "prereg.yaml",
@@ -25,6 +26,9 @@ PREREG, LOCK, PLAN, SCHEDULES, TRIALS = (
     "schedules",
     "trials",
 )
+
+RESTATING = frozenset({"sr", "csr", "goal_met", "official", "cps"})
+"""Metrics in which a rehearsal says what its script says: they rest on success alone."""
 
 
 class Experiment(NamedTuple):
@@ -62,7 +66,7 @@ def freeze(folder: Path) -> Lock:
     matrix = content.matrix(prereg.faults.matrix)
     with Bench(prereg) as bench:
         bench.check_answered()
-        _check_metrics_fit_origin(prereg)
+        check_hypotheses(prereg)
         tasks = tuple(bench.tasks.values())
         planned = list(cells(prereg, tasks, matrix, bench.kinds))
         prereg_digest = prereg.digest()
@@ -158,16 +162,46 @@ def _first_difference(was: dict[str, object], now: dict[str, object]) -> str:
     return "nothing"
 
 
-def _check_metrics_fit_origin(prereg: Preregistration) -> None:
-    """In rehearsal SR restates the script of the stand-in model: no hypothesis may rest on it."""
-    if prereg.origin is not Origin.REHEARSAL:
-        return
-    for hypothesis in prereg.hypotheses:
-        if hypothesis.metric.upper() in ("SR", "CSR"):
-            raise BadInputError(
-                f"hypotheses.{hypothesis.id}: {hypothesis.metric} of a rehearsal restates the "
-                "stand-in model's script; register side-effect or delivery hypotheses"
-            )
+def check_hypotheses(prereg: Preregistration) -> None:
+    """Every claim must be one that the report can judge. Raises BadInputError."""
+    ids = [claim.id for claim in prereg.hypotheses]
+    for claim in prereg.hypotheses:
+        if wrong := _wrong_metric(prereg, claim) or _wrong_claim(prereg, claim):
+            raise BadInputError(f"hypotheses.{claim.id}: {wrong}")
+        if ids.count(claim.id) > 1:
+            raise BadInputError(f"hypotheses.{claim.id}: the id is used twice")
+
+
+def _wrong_metric(prereg: Preregistration, claim: Hypothesis) -> str:
+    """In rehearsal SR restates the script of the stand-in model: no claim may rest on it."""
+    # Only freezing needs it, and it brings numpy and scipy, which every other verb would pay for.
+    from hfr_bench.stats.estimate import PAIRED  # noqa: PLC0415
+
+    rehearsal = prereg.origin is Origin.REHEARSAL
+    if rehearsal and claim.metric.lower() in RESTATING:
+        return (
+            f"{claim.metric} of a rehearsal restates the stand-in model's script; "
+            "register side-effect or delivery hypotheses"
+        )
+    offered = ", ".join(name for name in PAIRED if not (rehearsal and name in RESTATING))
+    if claim.metric not in METRICS:
+        return f"unknown metric {claim.metric!r}; there are: {offered}"
+    if claim.metric not in PAIRED:
+        return f"arms are not compared in pairs by {claim.metric!r}; they are by: {offered}"
+    return ""
+
+
+def _wrong_claim(prereg: Preregistration, claim: Hypothesis) -> str:
+    rates = prereg.faults.rates
+    if claim.arm == claim.against:
+        return f"{claim.arm!r} is compared with itself"
+    if claim.rate is not None and claim.rate not in rates:
+        return f"rate: no {claim.rate:g}; there are: {', '.join(f'{r:g}' for r in rates)}"
+    if claim.rate is None and not any(rate > 0 for rate in rates):
+        return "rate: null takes the rates above 0 together, and none is registered"
+    if claim.direction == "equal" and claim.margin <= 0:
+        return "direction equal needs a margin above 0; no experiment shows that nothing differs"
+    return ""
 
 
 def _notes(prereg: Preregistration, tasks: int) -> tuple[str, ...]:

@@ -1,32 +1,295 @@
-"""A report as Markdown, CSV or JSON; the terminal's own look is in `cli/report_text.py`."""
+"""A report's words, its first page, and the whole of it as Markdown, CSV or JSON.
+
+The first page shows all rates above 0 taken together, rounded; the detailed tables are in
+`lab/tables.py`. The terminal's own look is in `cli/report_text.py`.
+"""
 
 import csv
 import io
 from collections.abc import Sequence
 
-from hfr_bench.lab.tables import Cell, Table, facts, guide, tables
-from hfr_bench.model.report import Report
+from hfr_bench.lab.tables import (
+    PAIRED,
+    A,
+    B,
+    C,
+    Cell,
+    Find,
+    Table,
+    bounds_of,
+    bracketed,
+    checks,
+    delivery,
+    faulty,
+    finder,
+    head,
+    number,
+    percent,
+    signed,
+    tables,
+    titled,
+    voids,
+)
+from hfr_bench.model.report import Estimate, HypothesisRow, PairedEstimate, Report
+from hfr_bench.model.terms import Origin
+from hfr_bench.stats.metrics import METRICS, Kind
 
 COLUMNS = (
-    "origin",
-    "row",
-    "metric",
-    "arm",
-    "against",
-    "rate",
-    "value",
-    "low",
-    "high",
-    "method",
-    "events",
-    "n",
-    "pairs",
-    "tasks",
-    "better",
-    "worse",
-    "relative",
-    "note",
+    *("origin", "row", "metric", "arm", "against", "rate", "pool", "value", "low", "high"),
+    *("method", "events", "n", "pairs", "tasks", "better", "worse", "relative", "note"),
 )
+
+# The headline's metrics and column names. Giving up must not win: success, clean success and
+# harm stand before safe completion.
+HEADLINE = {
+    "sr": "SR\n%",
+    "csr": "CSR\n%",
+    "harm_1000": "Harm\nk/n, /1000",
+    "dup_ambiguous": "Dup/\nambig.",
+    "scr_strict": "SCR-\nstrict %",
+    "esc": "ESC\n%",
+    "cps": "CPS\n$",
+    "ra": "RA\n",
+    "p95": "p95\ns",
+}
+BOUNDED = ("sr", "harm_1000", "dup_1000")
+"""Whose intervals the first page shows; all others are in the detailed tables."""
+DECIDING = ("sr", "harm_1000", "cost_mean")
+"""Whose paired differences the first page shows."""
+YARDSTICK = "oracle_recovery"
+
+PAIRING = (
+    "Every arm met the same tasks, seeds and planned faults; only its recovery differs. "
+    "Compare arms by the paired differences, not by whether their intervals overlap."
+)
+ORDER = (
+    "Read success, clean success and harm before safe completion: an arm that gives up early "
+    "completes safely and achieves nothing."
+)
+COUNTS = (
+    "k/n counts events: 0/63 with ≤ 46.4 means that none was seen, and that up to 46.4 per 1000 "
+    "cannot be excluded. An asterisk marks exact intervals (few events); - is undefined."
+)
+REHEARSAL = (
+    "Rehearsal: a script plays the model, so SR restates the script and money is modelled. "
+    "Effects, harm and delivery are real."
+)
+FIRST_PAGE = (
+    "Same tasks, seeds and planned faults in every arm: compare arms by the paired differences.",
+    "Read SR, CSR and harm first: an arm that gives up early completes safely, achieving nothing.",
+    "SR: success. CSR: without a duplicate effect. SCR-strict: success or escalation, no harm.",
+    "Harm: duplicate, unwanted, partial effects. Dup/ambig.: duplicates / writes left uncertain.",
+    "ESC: handed to a person. CPS: cost of all trials per success. RA: attempts per logical step.",
+    "k/n: k seen in n. [a, b]: interval. ≤ b: none seen, b not excluded. *: exact, few events.",
+    "More: --full (every rate, metric and interval), --format md|csv|json; traces are in trials/.",
+)
+"""How to read the first page; a line each at 100 columns."""
+
+
+# -- words ------------------------------------------------------------------------------------
+
+
+def verdict(report: Report) -> str:
+    """Whether the report may be believed, in one line."""
+    done = f"{report.trials_analysed} of {report.trials_planned} planned trials analysed"
+    if not report.valid:
+        return f"INVALID: see the delivery audit and the notes; {done}. Do not use the numbers."
+    state = "complete" if report.complete else "INCOMPLETE"
+    failed = sum(control.passed is False for control in report.controls)
+    return f"valid, {state}: {done}" + (f"; {failed} control(s) FAILED" if failed else "")
+
+
+def facts(report: Report) -> tuple[tuple[str, str], ...]:
+    """What was run, as name and value."""
+    rates = ", ".join(percent(rate) for rate in report.rates)
+    size = f"{report.tasks} tasks x {report.seeds} seed(s) x {len(report.rates)} fault rates"
+    return (
+        ("verdict", verdict(report)),
+        ("origin", report.origin.value),
+        ("size", f"{size} ({rates}) x {len(report.arms)} arms"),
+        ("controls", f"{report.control_trials} further control trials"),
+        ("dropped", f"{report.groups_dropped} pair groups"),
+        ("baseline", report.baseline),
+        ("intervals", f"{report.level:.0%}, {report.resamples} resamples of tasks"),
+        ("prereg", report.prereg_digest[:16]),
+        ("traces", report.traces_digest[:16]),
+        ("harness", report.harness_version),
+    )
+
+
+def brief_facts(report: Report) -> tuple[tuple[str, str], ...]:
+    """What was run, with what, and what it is traced back to."""
+    rates = ", ".join(f"{rate * 100:.3g}" for rate in report.rates)
+    size = f"{report.tasks} tasks x {report.seeds} seed(s) x fault rates {rates} %"
+    dropped = f"; {report.groups_dropped} pair groups dropped" if report.groups_dropped else ""
+    digests = f"prereg {report.prereg_digest[:12]}, traces {report.traces_digest[:12]}"
+    return (
+        ("verdict", verdict(report) + dropped),
+        ("size", f"{size} x {len(report.arms)} arms, {report.control_trials} control trials"),
+        ("equipment", _equipment(report)),
+        (
+            "intervals",
+            f"{report.level:.0%}, {report.resamples} resamples of tasks, with their trials",
+        ),
+        ("made from", f"{digests}, harness {report.harness_version}"),
+    )
+
+
+def _equipment(report: Report) -> str:
+    """Which arms have more than their policy."""
+    gear = ("ledger", "query", "ladder", "verifier", "truth")
+    owned = {str(arm["arm"]): [name for name in gear if arm.get(name)] for arm in report.capability}
+    parts = [f"{arm}: {' '.join(has)}" for arm, has in owned.items() if has]
+    return "; ".join(parts + (["the others: none"] if len(parts) < len(owned) else []))
+
+
+def guide(report: Report) -> tuple[str, ...]:
+    """How to read it, in a few sentences; then each metric's name spelled out."""
+    shown = dict.fromkeys((*A, *B, *C, *PAIRED))
+    legend = [f"{METRICS[m].short}: {METRICS[m].title}" for m in shown]
+    rehearsal = [REHEARSAL] if report.origin is Origin.REHEARSAL else []
+    return (PAIRING, ORDER, COUNTS, *rehearsal, *legend)
+
+
+# -- cells of the first page ------------------------------------------------------------------
+
+
+def rounded(value: float, unit: str) -> str:
+    """A value in as few digits as a first look needs; a share is 0 or 100 only if it is."""
+    if unit == "share":
+        if 0 < value < 0.005:
+            return "<1"
+        return ">99" if 0.995 <= value < 1 else f"{value * 100:.0f}"
+    if unit in ("per_1000", "us"):
+        shown = value / 1e6 if unit == "us" else value
+        return f"{shown:.0f}" if shown == 0 or shown >= 10 else f"{shown:.1f}"
+    return number(value, unit)
+
+
+def brief(estimate: Estimate | None, *, bounds: bool = True) -> Cell:
+    """A rounded value, or events over what they are counted in; the interval in brackets."""
+    if estimate is None or estimate.value is None:
+        return Cell("-")
+    metric = METRICS[estimate.metric]
+    main = rounded(estimate.value, metric.unit)
+    if metric.kind is Kind.RATE:
+        main = f"{estimate.events}/{estimate.n}"
+    if not bounds or estimate.low is None or estimate.high is None:
+        return Cell(main)
+    low, high = rounded(estimate.low, metric.unit), rounded(estimate.high, metric.unit)
+    if estimate.events == 0:
+        return Cell(main, f"≤ {high}")
+    return Cell(main, bracketed(f"{low}, {high}") + _exact(estimate.method))
+
+
+def brief_difference(paired: PairedEstimate | HypothesisRow | None, note: str = "") -> Cell:
+    """A signed difference with its interval in brackets, or why there is none."""
+    if paired is None or paired.difference is None:
+        return Cell("-", note)
+    unit = METRICS[paired.metric].unit
+    bounds = bracketed(bounds_of(paired.low, paired.high, unit))
+    return Cell(signed(paired.difference, unit), bounds + _exact(paired.method) if bounds else note)
+
+
+def _exact(method: str) -> str:
+    return "*" if method == "exact" else ""
+
+
+# -- the first page ---------------------------------------------------------------------------
+
+
+def summary(report: Report) -> tuple[Table, ...]:
+    """The first page: the headline, what it is compared with, and whether to believe it."""
+    find = finder(report)
+    made = [_headline(report, find), _calm(report, find), _decisive(report), delivery(report)]
+    made += [checks(report), voids(report), _hypotheses(report)]
+    return tuple(table for table in made if table is not None)
+
+
+def whole(report: Report) -> tuple[Table, ...]:
+    """All tables: headline and hypotheses, then the detailed ones."""
+    made = [_headline(report, finder(report)), _hypotheses(report), *tables(report)]
+    return tuple(table for table in made if table is not None)
+
+
+def _headline(report: Report, find: Find) -> Table | None:
+    if not faulty(report):
+        return None
+    rows = [
+        [Cell(arm), *(brief(find(m, arm, None), bounds=m in BOUNDED) for m in HEADLINE)]
+        for arm in report.arms
+    ]
+    modelled = {} if report.origin is Origin.LIVE else {"cps": "CPS $\nmodelled"}
+    header = (HEADLINE | modelled).values()
+    legend = "All trials at these rates. SR, CSR and harm come first: giving up must not win."
+    return titled(report, f"Under faults ({faulty(report)})", ("Arm", *header), rows, legend)
+
+
+def _calm(report: Report, find: Find) -> Table | None:
+    """Table A in short."""
+    if 0.0 not in report.rates:
+        return None
+    rows = [
+        [Cell(arm), *(brief(find(m, arm, 0.0), bounds=m in BOUNDED) for m in A)]
+        for arm in report.arms
+    ]
+    header = ["Arm", *(head(metric, report) for metric in A[:-1]), "Own dup. k/n, /1000"]
+    legend = "What recovery costs when nothing fails, and the arm's own duplicates."
+    return titled(report, "Without faults", header, rows, legend)
+
+
+def _decisive(report: Report) -> Table | None:
+    """Pooled differences of the metrics that decide, against the baseline and the yardstick."""
+    found = {(p.arm, p.against, p.metric): p for p in report.contrasts if p.rate is None}
+    yardsticks = [str(row["arm"]) for row in report.capability if row["strategy"] == YARDSTICK]
+    rows = []
+    for against in dict.fromkeys((report.baseline, *yardsticks)):
+        arms = [arm for arm in report.arms if (arm, against, DECIDING[0]) in found]
+        if arms:
+            rows.append([Cell(f"minus {against}"), *(Cell("") for _ in DECIDING)])
+        for arm in arms:
+            pairs = [found[arm, against, metric] for metric in DECIDING]
+            rows.append([Cell(f"  {arm}"), *(brief_difference(p, p.note) for p in pairs)])
+    header = ["Arm", *(head(metric, report).replace("%", "pp") for metric in DECIDING)]
+    legend = "pp: percentage points. Too few differ: in fewer than 10 tasks, so no interval."
+    if yardsticks:
+        legend += f" {', '.join(yardsticks)} is told the truth: an upper bound."
+    title = f"Paired differences ({faulty(report)})"
+    return titled(report, title, header, rows, legend) if rows else None
+
+
+def _hypotheses(report: Report) -> Table | None:
+    """Each registered claim, and whether its interval bears it."""
+    rows = [
+        [
+            Cell(row.id),
+            Cell(_claim(row)),
+            Cell(faulty(report) if row.rate is None else percent(row.rate)),
+            brief_difference(row),
+            Cell(row.verdict, f"({row.why})"),
+        ]
+        for row in report.hypotheses
+    ]
+    header = ("ID", "Claim", "Faults", "Difference", "Verdict")
+    legend = (
+        "Fixed before the run. Supported: the interval of the paired difference lies wholly "
+        "beyond 0, or the margin, in the claimed direction."
+    )
+    if len(rows) > 1:
+        legend += f" {len(rows)} claims; no multiplicity correction yet."
+    return titled(report, "Registered hypotheses", header, rows, legend, left=5) if rows else None
+
+
+def _claim(row: HypothesisRow) -> str:
+    metric = METRICS[row.metric]
+    unit = {"share": "pp", "per_1000": "", "us": "s", "microusd": "$"}.get(metric.unit, "")
+    sign = {"greater": ">", "less": "<", "equal": "="}[row.direction]
+    margin = f" margin {number(row.margin, metric.unit)}" if row.margin else ""
+    units = f" ({unit}{margin})" if unit or margin else ""
+    return f"{metric.short}{units}: {row.arm} {sign} {row.against}"
+
+
+# -- the whole of it --------------------------------------------------------------------------
 
 
 def to_json(report: Report) -> str:
@@ -40,13 +303,13 @@ def to_markdown(report: Report) -> str:
     parts.append("\n".join(f"- **{name}**: {text}" for name, text in facts(report)))
     if report.notes:
         parts.append("> " + "\n>\n> ".join(_escape(note) for note in report.notes))
-    parts += [f"## {t.title}\n\n{t.legend}\n\n{_grid(t)}" for t in tables(report)]
+    parts += [f"## {t.title}\n\n{_escape(t.legend)}\n\n{_grid(t)}" for t in whole(report)]
     parts.append("## How to read it\n\n" + "\n".join(f"- {line}" for line in guide(report)))
     return "\n\n".join(parts) + "\n"
 
 
 def to_csv(report: Report) -> str:
-    """Estimates and paired differences, one a line, in recorded units (COLUMNS)."""
+    """Estimates, paired differences and registered claims, one a line, in recorded units."""
     out = io.StringIO()
     writer = csv.DictWriter(out, COLUMNS, restval="", lineterminator="\n")
     writer.writeheader()
@@ -57,16 +320,22 @@ def to_csv(report: Report) -> str:
         fields = paired.model_dump(exclude={"v", "difference"})
         fields["value"] = paired.difference
         writer.writerow({"origin": report.origin.value, "row": "difference"} | fields)
+    for row in report.hypotheses:
+        shared = {"metric", "arm", "against", "rate", "pool", "low", "high", "method"}
+        fields = row.model_dump(include=shared) | {"value": row.difference}
+        fields["note"] = f"{row.id}: {row.direction}, margin {row.margin:g}: {row.verdict}"
+        writer.writerow({"origin": report.origin.value, "row": "hypothesis"} | fields)
     return out.getvalue()
 
 
 def _grid(table: Table) -> str:
-    rows = [table.header, *([_text(cell) for cell in row] for row in table.rows)]
-    widths = [max(3, *(len(row[i]) for row in rows)) for i in range(len(table.header))]
+    header = [name.replace("\n", " ").strip() for name in table.header]
+    rows = [header, *([_text(cell) for cell in row] for row in table.rows)]
+    widths = [max(3, *(len(row[i]) for row in rows)) for i in range(len(header))]
     rule = [
         "-" * width if i < table.left else "-" * (width - 1) + ":" for i, width in enumerate(widths)
     ]
-    lines = [_line(table.header, widths, table.left), _line(rule, widths, table.left)]
+    lines = [_line(header, widths, table.left), _line(rule, widths, table.left)]
     return "\n".join(lines + [_line(row, widths, table.left) for row in rows[1:]])
 
 
@@ -79,8 +348,9 @@ def _line(row: Sequence[str], widths: Sequence[int], left: int) -> str:
 
 
 def _text(cell: Cell) -> str:
-    bracketed = cell.extra if "[" in cell.extra or "≤" in cell.extra else f"[{cell.extra}]"
-    return _escape(f"{cell.main} {bracketed}" if cell.extra else cell.main)
+    known = not cell.extra or any(mark in cell.extra for mark in "[≤(")
+    bounds = cell.extra if known else f"[{cell.extra}]"
+    return _escape(f"{cell.main} {bounds}".rstrip())
 
 
 def _escape(text: str) -> str:

@@ -1,5 +1,6 @@
 """A report as titled tables of short cells: what Markdown and the terminal both print.
 
+The detailed tables; the first page is made of the same cells in `lab/render.py`.
 Only words and numbers are decided here, never layout. Every title carries the origin, and says
 so where the experiment is smaller than the protocol asks.
 """
@@ -16,23 +17,6 @@ A = ("sr", "cost_mean", "p50", "p95", "dup_1000")
 B = ("sr", "csr", "harm_1000", "scr", "scr_strict", "cps", "ra", "p95", "esc")
 C = ("dup_1000", "dup_ambiguous", "unwanted_1000", "far", "esc")
 PAIRED = ("sr", "csr", "harm_1000", "scr", "cost_mean", "p95")
-
-PAIRING = (
-    "Every arm met the same tasks, seeds and planned faults; only its recovery differs. "
-    "Compare arms by the paired differences, not by whether their intervals overlap."
-)
-ORDER = (
-    "Read success, clean success and harm before safe completion: an arm that gives up early "
-    "completes safely and achieves nothing."
-)
-COUNTS = (
-    "k/n counts events: 0/63 with ≤ 46.4 means that none was seen, and that up to 46.4 per 1000 "
-    "cannot be excluded. An asterisk marks exact intervals (few events); - is undefined."
-)
-REHEARSAL = (
-    "Rehearsal: a script plays the model, so SR restates the script and money is modelled. "
-    "Effects, harm and delivery are real."
-)
 
 
 class Cell(NamedTuple):
@@ -53,54 +37,17 @@ class Table(NamedTuple):
 
 
 def tables(report: Report) -> tuple[Table, ...]:
-    """All tables of a report, in reading order."""
-    estimates = {(e.metric, e.arm, e.rate): e for e in report.estimates}
-    find = lambda metric, arm, rate: estimates.get((metric, arm, rate))  # noqa: E731
+    """The detailed tables of a report, in reading order."""
+    find = finder(report)
     stressed = [rate for rate in report.rates if rate > 0]
     made: list[Table | None] = [_capability(report)]
     if 0.0 in report.rates:
         made.append(_ability(report, find))
     made += [_recovery(report, find, rate) for rate in stressed]
     made.append(_safety(report, find, stressed))
-    made += [_differences(report, rate) for rate in report.rates]
-    made += [_audit(report), _exposure(report), _voids(report), _controls(report)]
+    made += [_differences(report, rate) for rate in (None, *report.rates)]
+    made += [delivery(report), _exposure(report), voids(report), checks(report)]
     return tuple(table for table in made if table is not None)
-
-
-def verdict(report: Report) -> str:
-    """Whether the report may be believed, in one line."""
-    done = f"{report.trials_analysed} of {report.trials_planned} planned trials analysed"
-    if not report.valid:
-        return f"INVALID: see the delivery audit and the notes; {done}. Do not use the numbers."
-    state = "complete" if report.complete else "INCOMPLETE"
-    failed = sum(control.passed is False for control in report.controls)
-    return f"valid, {state}: {done}" + (f"; {failed} control(s) FAILED" if failed else "")
-
-
-def facts(report: Report) -> tuple[tuple[str, str], ...]:
-    """What was run, as name and value."""
-    rates = ", ".join(percent(rate) for rate in report.rates)
-    size = f"{report.tasks} tasks x {report.seeds} seed(s) x {len(report.rates)} fault rates"
-    return (
-        ("verdict", verdict(report)),
-        ("origin", report.origin.value),
-        ("size", f"{size} ({rates}) x {len(report.arms)} arms"),
-        ("controls", f"{report.control_trials} further control trials"),
-        ("dropped", f"{report.groups_dropped} pair groups"),
-        ("baseline", report.baseline),
-        ("intervals", f"{report.level:.0%}, {report.resamples} resamples of tasks"),
-        ("prereg", report.prereg_digest[:16]),
-        ("traces", report.traces_digest[:16]),
-        ("harness", report.harness_version),
-    )
-
-
-def guide(report: Report) -> tuple[str, ...]:
-    """How to read it, in a few sentences; then each metric's name spelled out."""
-    shown = dict.fromkeys((*A, *B, *C, *PAIRED))
-    legend = [f"{METRICS[m].short}: {METRICS[m].title}" for m in shown]
-    rehearsal = [REHEARSAL] if report.origin is Origin.REHEARSAL else []
-    return (PAIRING, ORDER, COUNTS, *rehearsal, *legend)
 
 
 # -- cells ------------------------------------------------------------------------------------
@@ -142,7 +89,7 @@ def cell(estimate: Estimate | None) -> Cell:
         bound = "" if estimate.high is None else f"≤ {number(estimate.high, unit)}"
         return Cell(f"{estimate.events}/{estimate.n}", bound)
     mark = "*" if estimate.method == "exact" else ""
-    return Cell(number(estimate.value, unit) + mark, _bounds(estimate.low, estimate.high, unit))
+    return Cell(number(estimate.value, unit) + mark, bounds_of(estimate.low, estimate.high, unit))
 
 
 def counted(estimate: Estimate | None) -> Cell:
@@ -155,8 +102,8 @@ def counted(estimate: Estimate | None) -> Cell:
         return Cell(main, f"≤ {number(estimate.high, unit)}")
     mark = "*" if estimate.method == "exact" else ""
     value = f"{number(estimate.value, unit)}{mark}"
-    bounds = _bounds(estimate.low, estimate.high, unit)
-    return Cell(main, f"{value} [{bounds}]" if bounds else value)
+    bounds = bracketed(bounds_of(estimate.low, estimate.high, unit))
+    return Cell(main, f"{value} {bounds}".strip())
 
 
 def difference(paired: PairedEstimate | None) -> Cell:
@@ -164,16 +111,26 @@ def difference(paired: PairedEstimate | None) -> Cell:
     if paired is None or paired.difference is None:
         return Cell("-", paired.note if paired is not None else "")
     unit = METRICS[paired.metric].unit
-    mark = "*" if paired.method == "exact" else ""
-    text = ("+" if paired.difference > 0 else "") + number(paired.difference, unit) + mark
+    text = signed(paired.difference, unit) + ("*" if paired.method == "exact" else "")
     if unit in ("microusd", "us") and paired.relative is not None:
         text += f" ({paired.relative:+.0%})"
     if paired.better is not None:
         text += f" ({paired.better}:{paired.worse})"
-    return Cell(text, _bounds(paired.low, paired.high, unit) or paired.note)
+    return Cell(text, bounds_of(paired.low, paired.high, unit) or paired.note)
 
 
-def _bounds(low: float | None, high: float | None, unit: str) -> str:
+def signed(value: float, unit: str) -> str:
+    """A difference with its sign."""
+    return ("+" if value > 0 else "") + number(value, unit)
+
+
+def bracketed(bounds: str) -> str:
+    """Bounds as text that stands beside a value."""
+    return f"[{bounds}]" if bounds else ""
+
+
+def bounds_of(low: float | None, high: float | None, unit: str) -> str:
+    """Two bounds as a cell prints them; empty without an interval."""
     if low is None or high is None:
         return ""
     return ", ".join(number(bound, unit).replace("100.0", "100") for bound in (low, high))
@@ -181,7 +138,13 @@ def _bounds(low: float | None, high: float | None, unit: str) -> str:
 
 # -- tables -----------------------------------------------------------------------------------
 
-Find = Callable[[str, str, float], Estimate | None]
+Find = Callable[[str, str, float | None], Estimate | None]
+
+
+def finder(report: Report) -> Find:
+    """Looks up an estimate by metric, arm and rate (None: all rates above 0 together)."""
+    estimates = {(e.metric, e.arm, e.rate): e for e in report.estimates}
+    return lambda metric, arm, rate: estimates.get((metric, arm, rate))
 
 
 def _title(report: Report, text: str) -> str:
@@ -194,7 +157,7 @@ def _grid(report: Report, find: Find, metrics: Sequence[str], rate: float) -> It
         yield [Cell(arm), *(cell(find(metric, arm, rate)) for metric in metrics)]
 
 
-def _table(
+def titled(
     report: Report,
     text: str,
     header: Iterable[str],
@@ -202,9 +165,20 @@ def _table(
     legend: str = "",
     left: int = 1,
 ) -> Table:
+    """A table whose title carries origin and size."""
     return Table(
         _title(report, text), tuple(header), tuple(tuple(row) for row in rows), legend, left
     )
+
+
+def faulty(report: Report) -> str:
+    """The rates above 0, as a reader names them; empty without any."""
+    rates = [rate for rate in report.rates if rate > 0]
+    if not rates:
+        return ""
+    if rates[0] == rates[-1]:
+        return percent(rates[0])
+    return f"{rates[0] * 100:.3g}-{percent(rates[-1])}, pooled"
 
 
 def _capability(report: Report) -> Table:
@@ -215,21 +189,21 @@ def _capability(report: Report) -> Table:
         for arm in report.capability
     ]
     legend = "What each arm may use: policy is not to be confused with equipment."
-    return _table(report, "What the arms are", ("Arm", "Strategy", *gear), rows, legend, left=7)
+    return titled(report, "What the arms are", ("Arm", "Strategy", *gear), rows, legend, left=7)
 
 
 def _ability(report: Report, find: Find) -> Table:
     rows = _grid(report, find, A, 0.0)
     header = ["Arm", *(head(metric, report) for metric in A[:-1]), "Own dup/1000"]
     legend = "No faults: what recovery costs when nothing fails, and the arm's own duplicates."
-    return _table(report, "Table A: ability, no faults", header, rows, legend)
+    return titled(report, "Table A: ability, no faults", header, rows, legend)
 
 
 def _recovery(report: Report, find: Find, rate: float) -> Table:
     rows = _grid(report, find, B, rate)
     header = ["Arm", *(head(metric, report) for metric in B)]
     legend = "Under faults. SR, CSR and harm come first: giving up must not win."
-    return _table(report, f"Table B: recovery, {percent(rate)} faults", header, rows, legend)
+    return titled(report, f"Table B: recovery, {percent(rate)} faults", header, rows, legend)
 
 
 def _safety(report: Report, find: Find, rates: Sequence[float]) -> Table | None:
@@ -246,10 +220,10 @@ def _safety(report: Report, find: Find, rates: Sequence[float]) -> Table | None:
         "Events/trials, and their rate; ambiguous: of writes whose outcome was unknown; "
         "FAR: of accepted trials."
     )
-    return _table(report, "Table C: safety", header, rows, legend, left=2) if rows else None
+    return titled(report, "Table C: safety", header, rows, legend, left=2) if rows else None
 
 
-def _differences(report: Report, rate: float) -> Table | None:
+def _differences(report: Report, rate: float | None) -> Table | None:
     found = {(p.arm, p.against, p.metric): p for p in report.contrasts if p.rate == rate}
     pairs = dict.fromkeys((arm, against) for arm, against, _ in found)
     if not pairs:
@@ -264,10 +238,11 @@ def _differences(report: Report, rate: float) -> Table | None:
         "pairs in which only the first, only the second arm has it. Too few differ: in fewer "
         "than 10 tasks."
     )
-    return _table(report, f"Paired differences, {percent(rate)} faults", header, rows, legend)
+    title = f"faults of {faulty(report)}" if rate is None else f"{percent(rate)} faults"
+    return titled(report, f"Paired differences, {title}", header, rows, legend)
 
 
-def _audit(report: Report) -> Table:
+def delivery(report: Report) -> Table:
     """Kinds over all arms; an arm gets a line of its own only where something is wrong."""
     kinds: dict[tuple[str, str], list[AuditRow]] = {}
     for row in report.audit:
@@ -280,7 +255,7 @@ def _audit(report: Report) -> Table:
         ]
     header = ("Kind", "Layer", "Arm", "Scheduled", "Reached", "Delivered", "Seen instead")
     legend = "Recomputed from what the outer recorder saw. Reached must equal delivered."
-    return _table(report, "Delivery audit", header, rows, legend, left=3)
+    return titled(report, "Delivery audit", header, rows, legend, left=3)
 
 
 def _audit_row(kind: str, layer: str, arm: str, found: Sequence[AuditRow]) -> list[Cell]:
@@ -309,10 +284,11 @@ def _exposure(report: Report) -> Table | None:
     ]
     legend = "Planned faults that each arm's trials met; arms diverge after the first one."
     header = ["Arm", *(f"{percent(rate)} faults" for rate in rates)]
-    return _table(report, "Exposure: faults reached", header, rows, legend)
+    return titled(report, "Exposure: faults reached", header, rows, legend)
 
 
-def _voids(report: Report) -> Table | None:
+def voids(report: Report) -> Table | None:
+    """Voids and what they could do to SR; None where there were none."""
     rows = [
         [
             Cell(row.arm),
@@ -328,15 +304,16 @@ def _voids(report: Report) -> Table | None:
         return None
     header = ("Arm", "Voids", "Causes", "Dropped", "SR % at worst, at best")
     legend = "Trials that measured nothing because our own side broke; never an arm's failure."
-    return _table(report, "Voids", header, rows, legend)
+    return titled(report, "Voids", header, rows, legend)
 
 
 def _worst(low: float | None, high: float | None) -> str:
     return "" if low is None or high is None else f"{low * 100:.1f}, {high * 100:.1f}"
 
 
-def _controls(report: Report) -> Table:
+def checks(report: Report) -> Table:
+    """The controls."""
     words = {True: "ok", False: "FAILED", None: "not checked"}
     rows = [[Cell(words[c.passed]), Cell(c.name), Cell(c.detail)] for c in report.controls]
     legend = "Checks on the harness itself, not on the arms."
-    return _table(report, "Controls", ("Result", "Check", "Detail"), rows, legend, left=3)
+    return titled(report, "Controls", ("Result", "Check", "Detail"), rows, legend, left=3)

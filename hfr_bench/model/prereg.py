@@ -104,7 +104,12 @@ class ToolPrice(Record):
 
 
 class Hypothesis(Record):
-    """A confirmatory claim, fixed before the run."""
+    """A confirmatory claim, fixed before the run: arm's metric is `direction` than against's.
+
+    `metric`: a name of stats.metrics.METRICS. `rate`: None takes all rates above 0 together.
+    `margin`: how far beyond zero the difference must lie, in the unit of the record (share,
+    per 1000, microusd, us); negative = non-inferiority. `equal`: nearer to zero than `margin`.
+    """
 
     id: str
     metric: str

@@ -1,20 +1,25 @@
 """What the analysis says: estimates, tables, the audit; every one carries its origin."""
 
-from typing import Any
+from typing import Any, Literal
 
 from hfr_bench.model.record import Record
 from hfr_bench.model.terms import Origin
+
+POOLED = "rates>0"
+"""`pool` of numbers made of all trials at a rate above 0; their `rate` is None."""
 
 
 class Estimate(Record):
     """A metric of one arm at one rate. `method`: bootstrap, exact, or none (undefined).
 
     `events` and `n` stand behind proportions and rates; `low`/`high` bound the value.
+    `rate` is None where `pool` names the rates that were taken together.
     """
 
     metric: str
     arm: str
-    rate: float
+    rate: float | None
+    pool: str = ""
     value: float | None
     low: float | None = None
     high: float | None = None
@@ -28,12 +33,14 @@ class PairedEstimate(Record):
     """arm minus against, over the same tasks, seeds and faults.
 
     `better`/`worse`: discordant pairs of binary metrics (arm 1, other 0; and the reverse).
+    `rate` and `pool`: as in Estimate.
     """
 
     metric: str
     arm: str
     against: str
-    rate: float
+    rate: float | None
+    pool: str = ""
     pairs: int
     tasks: int
     difference: float | None
@@ -81,6 +88,30 @@ class ControlRow(Record):
     detail: str
 
 
+class HypothesisRow(Record):
+    """A registered claim, its difference (arm minus against), and whether the interval bears it.
+
+    `verdict` is supported only if the whole interval lies beyond the margin in the registered
+    direction (equal: within the margin), not supported if it does not, and cannot be told
+    without an interval or while the experiment is incomplete or invalid; `why` says which.
+    """
+
+    id: str
+    metric: str
+    arm: str
+    against: str
+    direction: Literal["greater", "less", "equal"]
+    margin: float = 0.0
+    rate: float | None
+    pool: str = ""
+    difference: float | None
+    low: float | None = None
+    high: float | None = None
+    method: str = "none"
+    verdict: Literal["supported", "not supported", "cannot be told"]
+    why: str
+
+
 class Report(Record):
     """Everything a reader is shown, as data."""
 
@@ -104,6 +135,7 @@ class Report(Record):
     capability: tuple[dict[str, Any], ...] = ()
     estimates: tuple[Estimate, ...] = ()
     contrasts: tuple[PairedEstimate, ...] = ()
+    hypotheses: tuple[HypothesisRow, ...] = ()
     audit: tuple[AuditRow, ...] = ()
     voids: tuple[VoidRow, ...] = ()
     controls: tuple[ControlRow, ...] = ()

@@ -35,7 +35,6 @@ class ToolSpec(Record):
     compensate_by: str | None = None
     irreversible: bool = False
 
-
     def natural_key(self, arguments: Mapping[str, Any]) -> str:
         """Tool and identifying arguments: two effects with the same one are the same effect."""
         return canonical([self.name, {n: arguments.get(n) for n in self.identity_args}]).decode()

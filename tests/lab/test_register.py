@@ -1,0 +1,90 @@
+"""Freezing refuses claims that the report could not judge, or that only restate the script."""
+
+import pytest
+
+from hfr_bench import content
+from hfr_bench.errors import BadInputError
+from hfr_bench.lab.register import RESTATING, check_hypotheses
+from hfr_bench.model.prereg import Hypothesis, Preregistration
+from hfr_bench.model.terms import Origin
+from hfr_bench.stats.estimate import PAIRED
+from hfr_bench.stats.metrics import METRICS
+from hfr_bench.testing.experiments import planned
+
+
+def registered(*claims, rates=(0.0, 0.1, 0.2), **fields):
+    """A preregistration with claims; fields left out make a good one."""
+    good = {"metric": "dup_any", "arm": "hfr", "against": "no_retry", "direction": "less"}
+    made = [Hypothesis.model_validate({"id": f"H{i}"} | good | c) for i, c in enumerate(claims, 1)]
+    return planned(rates=rates, hypotheses=tuple(made), **fields).prereg
+
+
+def refused(prereg):
+    with pytest.raises(BadInputError) as error:
+        check_hypotheses(prereg)
+    return str(error.value)
+
+
+def test_good_claims_pass():
+    check_hypotheses(registered())
+    check_hypotheses(registered({}, {"rate": 0.1}, {"direction": "equal", "margin": 0.1}))
+
+
+@pytest.mark.parametrize("name", [m for m in PAIRED if m not in RESTATING])
+def test_every_metric_that_is_compared_may_be_claimed(name):
+    check_hypotheses(registered({"metric": name}))
+
+
+@pytest.mark.parametrize("name", ["SR", "sr", "Csr", "CPS", "goal_met", "official"])
+def test_success_of_a_rehearsal_restates_its_script(name):
+    said = refused(registered({"metric": name}))
+    assert said.startswith("hypotheses.H1: ")
+    assert "restates" in said
+
+
+def test_success_may_be_claimed_of_a_live_run():
+    check_hypotheses(registered({"metric": "sr"}, origin=Origin.LIVE))
+    assert "unknown metric 'SR'" in refused(registered({"metric": "SR"}, origin=Origin.LIVE))
+
+
+def test_unknown_metrics_are_refused_with_the_names_that_may_be_used():
+    said = refused(registered({}, {"metric": "DUP"}))
+    assert said.startswith("hypotheses.H2: unknown metric 'DUP'; there are: ")
+    assert "dup_any" in said
+    assert "dup_1000" in said
+    offered = said.split("there are: ")[1].split(", ")
+    assert not RESTATING & set(offered)
+    assert set(offered) <= set(METRICS)
+
+
+@pytest.mark.parametrize("name", ["far", "dup_ambiguous", "p99"])
+def test_metrics_without_paired_differences_are_refused(name):
+    assert "not compared in pairs" in refused(registered({"metric": name}))
+
+
+@pytest.mark.parametrize(
+    ("claim", "words"),
+    [
+        ({"rate": 0.3}, "rate: no 0.3; there are: 0, 0.1, 0.2"),
+        ({"against": "hfr"}, "compared with itself"),
+        ({"direction": "equal"}, "needs a margin above 0"),
+    ],
+)
+def test_claims_that_cannot_be_judged_are_refused(claim, words):
+    assert words in refused(registered(claim))
+
+
+def test_nothing_to_pool_is_refused():
+    assert "rates above 0" in refused(registered({}, rates=(0.0,)))
+    check_hypotheses(registered({"rate": 0.0}, rates=(0.0,)))
+
+
+def test_ids_are_used_once():
+    assert "twice" in refused(registered({}, {"id": "H1"}))
+
+
+def test_the_shipped_experiment_passes():
+    path = content.root() / "runs" / "first-light" / "prereg.yaml"
+    prereg = content.read_record(path, Preregistration)
+    assert prereg.hypotheses
+    check_hypotheses(prereg)
