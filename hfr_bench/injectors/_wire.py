@@ -1,4 +1,4 @@
-"""What every proxy needs: an event loop of its own, guests that come and go, clean headers.
+"""What every proxy needs: guests that come and go, inferred coordinates, clean headers.
 
 A proxy is started and stopped by synchronous code and lives in a daemon thread. Whatever a
 guest's in-flight requests touch is touched in the loop's thread only, so nothing here locks.
@@ -6,29 +6,17 @@ guest's in-flight requests touch is touched in the loop's thread only, so nothin
 
 import asyncio
 import contextlib
-import threading
-from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from aiohttp import web
 from multidict import CIMultiDict
 
 from hfr_bench.ports.injector import Scene
 
-try:
-    import uvloop
-except ImportError:  # not built for Windows; asyncio's own loop does the same, slower
-    new_event_loop: Callable[[], asyncio.AbstractEventLoop] = asyncio.new_event_loop
-else:
-    new_event_loop = uvloop.new_event_loop
-
-Answer = TypeVar("Answer")
-Handler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
-
 PREFIX = "x-hfr-"
 BODY_LIMIT = 64 * 1024 * 1024
-_JOIN_S = 5.0
 
 # RFC 9110 §7.6.1: meant for one connection only. The lengths and encodings are set anew for the
 # body that is really sent; `server` and `date` are the proxy's own, so that a served fault
@@ -51,37 +39,6 @@ _HOP = frozenset(
         "date",
     }
 )
-
-
-class LoopThread:
-    """An event loop that runs in a daemon thread until `close`."""
-
-    def __init__(self, name: str) -> None:
-        self._loop = new_event_loop()
-        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
-        self._thread.start()
-
-    def call(self, work: Coroutine[Any, Any, Answer], timeout_s: float | None = None) -> Answer:
-        """Run a coroutine in the loop and wait for it. Raises what it raises, or TimeoutError."""
-        return asyncio.run_coroutine_threadsafe(work, self._loop).result(timeout_s)
-
-    def close(self) -> None:
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join(_JOIN_S)
-        if not self._thread.is_alive():
-            self._loop.close()
-
-    def _run(self) -> None:
-        asyncio.set_event_loop(self._loop)
-        self._loop.run_forever()
-
-
-async def listen(handler: Handler) -> tuple[web.ServerRunner, int]:
-    """Serve on a free loopback port; returns what to clean up, and the port."""
-    runner = web.ServerRunner(web.Server(handler, access_log=None), shutdown_timeout=1.0)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    return runner, int(runner.addresses[0][1])
 
 
 async def read_body(request: web.BaseRequest) -> bytes | None:

