@@ -28,7 +28,7 @@ class ThreadsExecutor:
         waiting: queue.SimpleQueue[Item] = queue.SimpleQueue()
         for item in items:
             waiting.put(item)
-        results: queue.SimpleQueue[Answer | _Broke | None] = queue.SimpleQueue()
+        results: queue.SimpleQueue[Answer | _Broke | _Ended] = queue.SimpleQueue()
         stop = threading.Event()
 
         def labour(number: int) -> None:
@@ -43,7 +43,7 @@ class ThreadsExecutor:
             except BaseException as error:  # noqa: BLE001 - carried to the caller's thread
                 results.put(_Broke(error))
             finally:
-                results.put(None)
+                results.put(_Ended())
 
         threads = [
             threading.Thread(target=labour, args=(n,), name=f"hfr-worker-{n}", daemon=True)
@@ -66,14 +66,18 @@ class _Broke:
         self.error = error
 
 
+class _Ended:
+    """A worker has ended; a mark of its own, since an answer may be None."""
+
+
 def _answers(
-    results: "queue.SimpleQueue[Answer | _Broke | None]", workers: int
+    results: "queue.SimpleQueue[Answer | _Broke | _Ended]", workers: int
 ) -> Iterator[Answer]:
     """Answers until every worker has ended; a worker's exception is raised here."""
     left = workers
     while left:
         got = results.get()
-        if got is None:
+        if isinstance(got, _Ended):
             left -= 1
         elif isinstance(got, _Broke):
             raise got.error

@@ -65,7 +65,7 @@ class _Faulty:
                 return Observation(
                     answered=False,
                     status=effect.status,
-                    headers=effect.headers,
+                    headers={k.lower(): v for k, v in effect.headers.items()},
                     body=effect.body,
                 )
             case Close() | Stall():

@@ -74,15 +74,12 @@ def check_owner(experiment: Experiment) -> None:
     """Every trace here must belong to this plan. Raises BadInputError."""
     folder = experiment.path / TRIALS
     planned = {row.trial.pair_group for row in experiment.plan}
-    strangers = (
-        sorted(p.name for p in folder.iterdir() if p.name not in planned)
-        if (folder.is_dir())
-        else []
-    )
+    found = folder.iterdir() if folder.is_dir() else ()
+    strangers = sorted(path for path in found if path.name not in planned)
     if strangers:
         raise BadInputError(
-            f"{folder / strangers[0]}: is not in this experiment's plan; the directory holds traces "
-            "of another registration. Move them away, or use a directory of its own"
+            f"{strangers[0]}: is not in this experiment's plan; the directory holds traces of "
+            "another registration. Move them away, or use a directory of its own"
         )
 
 

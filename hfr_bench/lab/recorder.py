@@ -134,7 +134,9 @@ class Seen:
         seen = replace(seen, latency_us=latency_us, cost_microusd=cost)
         self._truth.drain(self._sink, call)
         if self._truth.organic:
-            raise ProviderError(f"the model server did not answer at {call.point}: an organic error")
+            raise ProviderError(
+                f"the model server did not answer at {call.point}: an organic error"
+            )
         self._sink.write(_ended(seen), step=call.step, attempt=call.attempt)
         self._add(call, seen)
         return seen

@@ -5,6 +5,7 @@ rule that matches wins; what no rule knows is an unclassified failure of low con
 """
 
 import json
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -97,14 +98,14 @@ def retry_after_us(observation: Observation) -> int | None:
         seconds = float(stated)
     except ValueError:
         return None
-    return int(seconds * 1_000_000) if 0 <= seconds < 1e9 else None
+    return math.ceil(seconds * 1_000_000) if 0 <= seconds < 1e9 else None
 
 
 def _error_words(body: str) -> tuple[str, str]:
     """The error's code or type, and its message, in lower case; empty where there is none."""
     try:
         parsed: Any = json.loads(body) if body else None
-    except ValueError:
+    except (ValueError, RecursionError):
         return "", body[:400].lower()
     error = parsed.get("error") if isinstance(parsed, dict) else None
     if not isinstance(error, dict):

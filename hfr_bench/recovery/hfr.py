@@ -62,6 +62,7 @@ class Hfr:
             case Prepared():
                 decision = self._prepared(state, event)
             case Attempted():
+                state = _heard(state, event)
                 decision = self._attempted(state, event)
             case Reconciled():
                 decision = self._reconciled(state, event)
@@ -114,9 +115,7 @@ class Hfr:
             return Decision(Action.ACCEPT, "the world has it", moves=there)
         if event.landed is Landed.ABSENT:
             absent = _move(state, view, LedgerState.RECONCILED_ABSENT)
-            fault = Fault(FaultClass.TIMEOUT, evidence="the world does not have it")
-            retry = self._retry(state, view, fault, absent)
-            return retry or self._give_up(state, view, fault, absent)
+            return self._resume(state, view, _still_failed(state, view), absent)
         if event.observation.answered:
             return Decision(Action.ESCALATE, "reconcile undecided")
         return self._ask_world_again(state, view, classify(Channel.TOOL, event.observation))
@@ -182,7 +181,7 @@ class Hfr:
         """Nothing can land twice here: the class decides (table 2)."""
         if fault.fault_class in _HOPELESS:
             return Decision(Action.ESCALATE, fault.evidence, fault=fault, moves=moves)
-        if fault.fault_class is FaultClass.OVERLOAD:
+        if fault.fault_class is FaultClass.OVERLOAD and view.intent.channel is Channel.MODEL:
             other = self._other_model(state, view, fault)
             if other is not None:
                 return other
@@ -257,7 +256,32 @@ class Hfr:
 
 
 def _fresh(step: int, left: int = 0, key: str = "") -> State:
-    return {"step": step, "left": left, "key": key, "read_before": False, "used": []}
+    return {
+        "step": step,
+        "left": left,
+        "key": key,
+        "read_before": False,
+        "used": [],
+        "failed": FaultClass.TIMEOUT,
+        "not_before_us": 0,
+    }
+
+
+def _heard(state: State, event: Attempted) -> State:
+    """Keep the last failure's class and stated wait: a reconcile in between must not lose them."""
+    if event.observation.answered:
+        return state
+    fault = classify(event.view.intent.channel, event.observation)
+    told_us = event.view.now_us + (fault.retry_after_us or 0)
+    step = {**state["step"], "failed": fault.fault_class, "not_before_us": told_us}
+    return {**state, "step": step}
+
+
+def _still_failed(state: State, view: StepView) -> Fault:
+    """The step's last failure once the world has said that nothing landed."""
+    wait_us = max(0, state["step"]["not_before_us"] - view.now_us)
+    failed = FaultClass(state["step"]["failed"])
+    return Fault(failed, retry_after_us=wait_us, evidence="the world does not have it")
 
 
 def _entry(state: State) -> str | None:

@@ -1,5 +1,6 @@
 """What a strategy is built with: its configuration, its equipment, and what it may turn to."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -28,7 +29,7 @@ def take(config: Mapping[str, Any], defaults: Mapping[str, Any], owner: str) -> 
     """The defaults, overridden by `config`.
 
     Raises ValueError for a key that the strategy does not know, listing those it does, and for
-    a value of another kind than the default's.
+    a value of another kind than the default's, or a number that is negative or not finite.
     """
     unknown = sorted(set(config) - set(defaults))
     if unknown:
@@ -36,7 +37,10 @@ def take(config: Mapping[str, Any], defaults: Mapping[str, Any], owner: str) -> 
         raise ValueError(f"strategy {owner!r} has no setting {unknown[0]!r}; it knows: {known}")
     for name, value in config.items():
         wanted = type(defaults[name])
-        numeric = wanted is float and isinstance(value, int) and not isinstance(value, bool)
-        if not (isinstance(value, wanted) or numeric):
+        numeric = wanted in (int, float) and not isinstance(value, bool)
+        accepted = (int, float) if wanted is float else wanted
+        if not isinstance(value, accepted) or (isinstance(value, bool) and wanted is not bool):
             raise ValueError(f"strategy {owner!r}: {name} must be {wanted.__name__}, got {value!r}")
+        if numeric and not (math.isfinite(value) and value >= 0):
+            raise ValueError(f"strategy {owner!r}: {name} must be 0 or more, got {value!r}")
     return {**defaults, **config}

@@ -67,7 +67,7 @@ class FixedRetry(_Plain):
     def on_failure(self, event: Attempted) -> Decision:
         if event.view.attempts > self._config["retries"]:
             return Decision(Action.FAIL, "retries used up")
-        return Decision(Action.RETRY, delay_us=int(self._config["delay_s"] * 1_000_000), debit=1)
+        return Decision(Action.RETRY, delay_us=round(self._config["delay_s"] * 1_000_000), debit=1)
 
 
 class BlindResend(_Plain):
@@ -126,4 +126,4 @@ class OracleRecovery(_Plain):
         if truth.clears_by != "wait":
             return 0
         stated = retry_after_us(observation)
-        return int(self._config["wait_s"] * 1_000_000) if stated is None else stated
+        return round(self._config["wait_s"] * 1_000_000) if stated is None else stated

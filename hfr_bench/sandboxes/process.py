@@ -8,7 +8,7 @@ import contextlib
 import json
 import os
 import resource
-import selectors
+import select
 import shutil
 import signal
 import subprocess
@@ -66,62 +66,73 @@ class _ProcessHost:
                 cwd=self._dir,
                 env={**env, "TMPDIR": str(self._dir), **command.env},
                 start_new_session=True,
-                preexec_fn=_limits(command),  # noqa: PLW1509 - only sets limits
+                bufsize=0,
             )
         except OSError as error:
             self._remove()
             raise HostDiedError(f"cannot start the tool host {command.argv[0]}: {error}") from error
+        assert self._child.stdin is not None
+        assert self._child.stdout is not None
+        self._stdin, self._stdout = self._child.stdin, self._child.stdout
+        os.set_blocking(self._stdin.fileno(), False)
+        _limit(self._child.pid, command)
         self._buffer = bytearray()
         self._number = 0
 
     def request(self, op: str, fields: Mapping[str, Any], timeout_s: float) -> dict[str, Any]:
+        deadline = time.monotonic() + timeout_s
         self._number += 1
-        line = json.dumps({"id": self._number, "op": op, **fields}, ensure_ascii=False)
-        self._send(line.encode() + b"\n", op)
+        line = json.dumps({"id": self._number, "op": op, **fields})
         try:
-            answer = json.loads(self._line(timeout_s, op))
-        except ValueError as error:
+            self._send(line.encode() + b"\n", deadline)
+            answer = json.loads(self._line(deadline))
+        except TimeoutError as error:
+            self.close()
+            late = f"the tool host did not answer {op!r} in {timeout_s} s"
+            raise HostTimeoutError(late) from error
+        except EOFError as error:
+            raise self._died(f"ended (at {op!r})") from error
+        except (ValueError, RecursionError) as error:
             raise self._died(f"answered {op!r} with something that is not JSON") from error
-        if answer.get("id") != self._number:
+        if not isinstance(answer, dict) or answer.get("id") != self._number:
             raise self._died(f"answered {op!r} out of order")
         if not answer.get("ok"):
-            said = answer.get("error") or {}
+            said = answer.get("error")
+            said = said if isinstance(said, dict) else {"message": said}
             raise HostRefusedError(str(said.get("type")), str(said.get("message")))
-        return dict(answer)
+        return answer
 
     def close(self) -> None:
-        if self._child.poll() is None:
+        # The group first: until it is reaped the child keeps its number, so nobody else is hit.
+        if self._child.returncode is None:
             _kill_group(self._child.pid)
-        self._child.wait()
-        for pipe in (self._child.stdin, self._child.stdout):
-            if pipe is not None:
-                with contextlib.suppress(BrokenPipeError):  # bytes that nobody will read
-                    pipe.close()
+            self._child.wait()
+        self._stdin.close()
+        self._stdout.close()
         self._remove()
 
-    def _send(self, line: bytes, op: str) -> None:
-        assert self._child.stdin is not None
-        try:
-            self._child.stdin.write(line)
-            self._child.stdin.flush()
-        except (BrokenPipeError, ValueError) as error:
-            raise self._died(f"is gone (at {op!r})") from error
+    def _send(self, line: bytes, deadline: float) -> None:
+        """Hand over a line, however slowly it is read. Raises TimeoutError, EOFError."""
+        if self._stdin.closed:
+            raise EOFError
+        fd, left = self._stdin.fileno(), memoryview(line)
+        while left:
+            _wait(fd, select.POLLOUT, deadline)
+            try:
+                left = left[os.write(fd, left) :]
+            except BrokenPipeError as error:
+                raise EOFError from error
 
-    def _line(self, timeout_s: float, op: str) -> bytes:
-        """The next whole line of stdout, within the time limit."""
-        assert self._child.stdout is not None
-        deadline = time.monotonic() + timeout_s
-        fd = self._child.stdout.fileno()
-        with selectors.DefaultSelector() as selector:
-            selector.register(fd, selectors.EVENT_READ)
-            while (end := self._buffer.find(b"\n")) < 0:
-                if not selector.select(max(0.0, deadline - time.monotonic())):
-                    self.close()
-                    raise HostTimeoutError(f"the tool host did not answer {op!r} in {timeout_s} s")
-                chunk = os.read(fd, 1 << 20)
-                if not chunk:
-                    raise self._died(f"ended (at {op!r})")
-                self._buffer += chunk
+    def _line(self, deadline: float) -> bytes:
+        """The next whole line of stdout. Raises TimeoutError, EOFError."""
+        fd, searched = self._stdout.fileno(), 0
+        while (end := self._buffer.find(b"\n", searched)) < 0:
+            searched = len(self._buffer)
+            _wait(fd, select.POLLIN, deadline)
+            chunk = os.read(fd, 1 << 20)
+            if not chunk:
+                raise EOFError
+            self._buffer += chunk
         line = bytes(self._buffer[:end])
         del self._buffer[: end + 1]
         return line
@@ -141,22 +152,33 @@ class _ProcessHost:
         shutil.rmtree(self._dir, ignore_errors=True)
 
 
+def _wait(fd: int, what: int, deadline: float) -> None:
+    """Until the pipe is ready. A host that never stops talking meets the deadline, too."""
+    left_s = deadline - time.monotonic()
+    poll = select.poll()
+    poll.register(fd, what)
+    if left_s <= 0 or not poll.poll(left_s * 1000):
+        raise TimeoutError
+
+
 def _kill_group(pid: int) -> None:
     """End the child and everything it started; it leads its own process group."""
-    with contextlib.suppress(ProcessLookupError):  # it ended by itself in the meantime
+    with contextlib.suppress(ProcessLookupError, PermissionError):  # only the dead are left
         os.killpg(pid, signal.SIGKILL)
 
 
-def _limits(command: HostCommand) -> Any:
-    """A function for the child, before it becomes the host: no core files, memory, CPU time."""
-    memory = command.memory_mib and command.memory_mib * 1024 * 1024
-    cpu = command.cpu_s
+def _limit(pid: int, command: HostCommand) -> None:
+    """No core files; memory and CPU time as asked, where the system can limit another process.
 
-    def apply() -> None:
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        if memory:
-            resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
-        if cpu:
-            resource.setrlimit(resource.RLIMIT_CPU, (cpu, cpu))
-
-    return apply
+    Set from outside: a Python function between fork and exec may deadlock in a threaded process.
+    """
+    if not hasattr(resource, "prlimit"):
+        return
+    limits = {resource.RLIMIT_CORE: 0}
+    if command.memory_mib:
+        limits[resource.RLIMIT_AS] = command.memory_mib * 1024 * 1024
+    if command.cpu_s:
+        limits[resource.RLIMIT_CPU] = command.cpu_s
+    with contextlib.suppress(ProcessLookupError):  # it has ended already; the first request tells
+        for what, bound in limits.items():
+            resource.prlimit(pid, what, (bound, bound))

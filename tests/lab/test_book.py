@@ -1,0 +1,64 @@
+"""The frozen schedules: found by id, damage named."""
+
+from pathlib import Path
+
+import pytest
+
+from hfr_bench.errors import BadInputError
+from hfr_bench.lab.book import ScheduleBook, read_book
+from hfr_bench.model.schedule import FaultSchedule
+
+
+def schedule(name: str, task: str = "t") -> FaultSchedule:
+    return FaultSchedule(
+        schedule_id=name,
+        suite="s",
+        task_id=task,
+        seed=1,
+        profile="p",
+        rate=0.1,
+        generator="g",
+        horizon=3,
+    )
+
+
+def test_schedules_are_found_by_id() -> None:
+    book = ScheduleBook(schedule(name).dumps() for name in "ab")
+    assert len(book) == 2
+    assert book.schedule("b") == schedule("b")
+    with pytest.raises(BadInputError, match="'c' is not among the frozen ones"):
+        book.schedule("c")
+
+
+def test_the_digest_does_not_depend_on_the_order_of_lines_but_on_every_one() -> None:
+    lines = [schedule(name).dumps() for name in "abc"]
+    assert ScheduleBook(lines).digest == ScheduleBook(lines[::-1]).digest
+    assert ScheduleBook(lines).digest != ScheduleBook(lines[:2]).digest
+
+
+@pytest.mark.parametrize(
+    "line", ["{}", "", '{"v":1,"schedule_id":"abc', '{"v":2,"schedule_id":"a"}']
+)
+def test_a_line_that_is_no_schedule_is_named(line: str) -> None:
+    with pytest.raises(BadInputError, match="here: line 2 is not a schedule"):
+        ScheduleBook([schedule("a").dumps(), line], "here")
+
+
+def test_a_damaged_line_is_told_when_it_is_needed() -> None:
+    book = ScheduleBook([schedule("a").dumps()[:-20]])
+    with pytest.raises(BadInputError, match="'a' cannot be read"):
+        book.schedule("a")
+
+
+def test_a_folder_is_read_file_by_file(tmp_path: Path) -> None:
+    odd = schedule("a", task="line\u2028separator\x85")
+    (tmp_path / "one.jsonl").write_text(odd.dumps() + "\n", encoding="utf-8")
+    (tmp_path / "two.jsonl").write_text(schedule("b").dumps() + "\n\n", encoding="utf-8")
+    book = read_book(tmp_path)
+    assert len(book) == 2
+    assert book.schedule("a") == odd
+
+
+def test_an_empty_folder_says_what_to_do(tmp_path: Path) -> None:
+    with pytest.raises(BadInputError, match="run `hfr-bench freeze` first"):
+        read_book(tmp_path)

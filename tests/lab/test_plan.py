@@ -1,0 +1,114 @@
+"""Preregistration to planned trials: one schedule a group, controls beside it."""
+
+from itertools import groupby
+from typing import Any
+
+import pytest
+
+from hfr_bench.lab.plan import Cell, cells, plan_rows
+from hfr_bench.model.matrix import FaultMatrix, Mix
+from hfr_bench.model.prereg import Preregistration
+from hfr_bench.model.record import text_digest
+from hfr_bench.model.trial import PlanRow
+from hfr_bench.testing.rig import KINDS
+from hfr_bench.testing.shop import ShopSuite
+
+MATRIX = FaultMatrix(name="m", mixes=(Mix(points=("*",), kinds={"lost": 1, "busy": 1}),))
+
+
+def prereg(**fields: Any) -> Preregistration:
+    plain = {
+        "name": "x",
+        "title": "x",
+        "origin": "rehearsal",
+        "suites": [{"suite": "shop"}],
+        "seeds": [1, 2],
+        "faults": {"matrix": "m", "rates": [0, 0.1, 0.3]},
+        "limits": {"max_steps": 8},
+        "arms": [{"name": name, "strategy": name} for name in ("a", "b")],
+        "analysis": {"baseline": "a"},
+    }
+    return Preregistration.model_validate(plain | fields)
+
+
+def planned(registered: Preregistration, tasks: int = 2) -> tuple[list[Cell], list[PlanRow]]:
+    made = list(cells(registered, ShopSuite().select_all()[:tasks], MATRIX, KINDS))
+    return made, list(plan_rows(registered, registered.digest(), made))
+
+
+def test_every_task_seed_and_rate_has_one_schedule_for_all_arms() -> None:
+    made, rows = planned(prereg())
+    assert len(made) == 2 * 2 * 3
+    assert len({cell.schedule.schedule_id for cell in made}) == len(made)
+    main = [row.trial for row in rows if row.control is None]
+    assert len(main) == len(made) * 2
+    for _, pair in groupby(main, key=lambda trial: trial.pair_group):
+        first, second = pair
+        assert (first.arm, second.arm) == ("a", "b")
+        assert first.schedule_digest == second.schedule_digest
+        assert first.schedule_id == second.schedule_id
+
+
+def test_order_and_names_are_unique_and_the_frozen_digest_is_of_the_line() -> None:
+    made, rows = planned(prereg())
+    assert [row.order for row in rows] == list(range(1, len(rows) + 1))
+    assert len({row.trial.trial_id for row in rows}) == len(rows)
+    lines = {cell.schedule.schedule_id: cell.schedule.dumps() for cell in made}
+    for row in rows:
+        assert row.trial.schedule_digest == text_digest(lines[row.trial.schedule_id])
+
+
+def test_rate_zero_plans_no_faults_and_other_rates_do() -> None:
+    made, _ = planned(prereg())
+    assert all(not cell.schedule.events for cell in made if cell.schedule.rate == 0)
+    assert any(cell.schedule.events for cell in made if cell.schedule.rate == 0.3)
+
+
+def test_a_plan_is_the_same_on_every_run_and_another_for_another_registration() -> None:
+    assert planned(prereg())[1] == planned(prereg())[1]
+    ids = [
+        {row.trial.trial_id for row in planned(registered)[1]}
+        for registered in (prereg(), prereg(title="another"))
+    ]
+    assert not ids[0] & ids[1]
+
+
+def test_the_arm_has_no_say_in_the_schedules() -> None:
+    other = prereg(arms=[{"name": "c", "strategy": "c"}], analysis={"baseline": "c"})
+    assert [c.schedule for c in planned(prereg())[0]] == [c.schedule for c in planned(other)[0]]
+
+
+def test_tasks_keep_their_schedules_whoever_else_is_selected() -> None:
+    few, many = planned(prereg(), tasks=1)[0], planned(prereg(), tasks=2)[0]
+    assert few == many[: len(few)]
+
+
+def test_controls_stand_beside_the_group_they_check() -> None:
+    _, rows = planned(prereg(controls={"arm": "b"}))
+    controls = [row for row in rows if row.control]
+    assert {(row.control, row.trial.rate, row.trial.arm) for row in controls} == {
+        ("injector_removed", 0.0, "b"),
+        ("a_a", 0.3, "b"),
+    }
+    for row in controls:
+        assert row.trial.injected is (row.control != "injector_removed")
+        twin = next(
+            other.trial
+            for other in rows
+            if other.control is None
+            and other.trial.arm == "b"
+            and other.trial.schedule_id == row.trial.schedule_id
+        )
+        assert twin.trial_id != row.trial.trial_id
+        assert twin.pair_group != row.trial.pair_group
+
+
+@pytest.mark.parametrize("control", ["injector_removed", "a_a"])
+def test_controls_can_be_left_out(control: str) -> None:
+    _, rows = planned(prereg(controls={control: False}))
+    assert control not in {row.control for row in rows}
+
+
+def test_a_design_without_faults_runs_at_rate_zero_only() -> None:
+    made, _ = planned(prereg(faults={"matrix": "m", "design": "none"}))
+    assert {cell.schedule.rate for cell in made} == {0.0}

@@ -1,0 +1,176 @@
+"""The plain arms and yardsticks, in the shop: what each does when a call fails."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hfr_bench.model.attempt import Attempted, Finishing, Intent, StepView, Truth
+from hfr_bench.model.prereg import Equipment
+from hfr_bench.model.terms import Action, Channel, End, SideEffect
+from hfr_bench.ports.strategy import Strategy
+from hfr_bench.recovery.kit import Kit
+from hfr_bench.recovery.strategies import (
+    AlwaysEscalate,
+    BlindResend,
+    FixedRetry,
+    NoRetry,
+    OracleRecovery,
+)
+from hfr_bench.testing.conformance import check_strategy
+from hfr_bench.testing.fakes import fine, refused
+from hfr_bench.testing.rig import Rig, fault, lost_answer, lost_request
+from hfr_bench.testing.shop import agent_step
+
+TRUTH = Equipment(query=True, truth=True, ladder=True)
+PLAIN: tuple[Callable[[dict[str, Any], Kit], Strategy], ...] = (
+    NoRetry,
+    FixedRetry,
+    BlindResend,
+    AlwaysEscalate,
+    OracleRecovery,
+)
+KIT = Kit(equipment=TRUTH, substitutes={"m": ("backup",)})
+
+
+@pytest.mark.parametrize("strategy", PLAIN)
+def test_every_plain_strategy_keeps_the_rules_of_its_socket(strategy: Any) -> None:
+    assert check_strategy(lambda: strategy({}, KIT), walks=40) > 40
+
+
+@pytest.mark.parametrize("strategy", PLAIN)
+def test_without_faults_all_of_them_do_just_the_task(strategy: Any) -> None:
+    steps = (agent_step("look"), agent_step("add_order", item="tea"))
+    ran = Rig(strategy({}, KIT), steps=steps).run()
+    assert (ran.end, ran.attempts(), ran.grade.goal_met) == (End.ACCEPTED, 2, True)
+
+
+def test_no_retry_stops_at_the_first_failure() -> None:
+    ran = Rig(NoRetry({}, KIT), faults=[fault("busy", "tool:add_order")]).run()
+    assert (ran.end, ran.reason, ran.attempts()) == (End.FAILED, "first failure", 1)
+
+
+def test_always_escalate_calls_a_person_at_the_first_failure() -> None:
+    rig = Rig(AlwaysEscalate({}, KIT), faults=[fault("busy", "tool:add_order")])
+    ran = rig.run()
+    assert (ran.end, ran.attempts(), len(rig.human.packets)) == (End.ESCALATED, 1, 1)
+
+
+@pytest.mark.parametrize(("n", "end"), [(3, End.ACCEPTED), (4, End.FAILED)])
+def test_fixed_retry_tries_three_times_more_a_second_apart(n: int, end: End) -> None:
+    rig = Rig(FixedRetry({}, KIT), faults=[fault("busy", "tool:add_order", n=n)])
+    ran = rig.run()
+    assert (ran.end, ran.attempts()) == (end, 4)
+    assert rig.clock.waits.count(1_000_000) == 3
+
+
+def test_fixed_retry_takes_its_settings() -> None:
+    rig = Rig(
+        FixedRetry({"retries": 1, "delay_s": 0.3}, KIT),
+        faults=[fault("busy", "tool:add_order", n=2)],
+    )
+    assert (rig.run().attempts(), rig.guard.tally.backoff_us) == (2, 300_000)
+
+
+@pytest.mark.parametrize(("n", "attempts", "end"), [(7, 8, End.ACCEPTED), (8, 8, End.FAILED)])
+def test_blind_resend_sends_at_once_up_to_eight_times(n: int, attempts: int, end: End) -> None:
+    rig = Rig(BlindResend({}, KIT), faults=[lost_request("add_order", n=n)])
+    ran = rig.run()
+    assert (ran.end, ran.attempts(), rig.guard.tally.backoff_us) == (end, attempts, 0)
+
+
+def test_blind_resend_duplicates_what_had_landed() -> None:
+    ran = Rig(BlindResend({}, KIT), faults=[lost_answer("add_order", n=2)]).run()
+    assert (ran.duplicates, ran.world.orders("tea"), ran.grade.goal_met) == (2, 3, False)
+
+
+def test_oracle_recovery_never_sends_again_what_landed() -> None:
+    ran = Rig(OracleRecovery({}, KIT), equipment=TRUTH, faults=[lost_answer("add_order")]).run()
+    assert (ran.end, ran.attempts(), ran.attempts("reconcile")) == (End.ACCEPTED, 1, 1)
+    assert (ran.duplicates, ran.grade.goal_met) == (0, True)
+
+
+def test_oracle_recovery_sends_again_what_did_not_land() -> None:
+    ran = Rig(OracleRecovery({}, KIT), equipment=TRUTH, faults=[lost_request("add_order")]).run()
+    assert (ran.attempts(), ran.attempts("reconcile"), ran.grade.goal_met) == (2, 0, True)
+
+
+def test_oracle_recovery_accepts_an_unseen_write_that_it_knows_landed() -> None:
+    steps = (agent_step("send_mail", text="hi"),)
+    ran = Rig(
+        OracleRecovery({}, KIT), equipment=TRUTH, steps=steps, faults=[lost_answer("send_mail")]
+    ).run()
+    assert (ran.end, ran.attempts(), ran.world.mails) == (End.ACCEPTED, 1, ["hi"])
+
+
+def test_oracle_recovery_changes_models_only_where_nothing_else_helps() -> None:
+    oracle = OracleRecovery({}, KIT)
+    for clears_by, action in (
+        ("substitute", Action.DEGRADE_MODEL),
+        ("retry", Action.RETRY),
+        (None, Action.RETRY),
+    ):
+        event = Attempted(_view(), refused(529), Truth(None, clears_by))
+        assert oracle.decide({}, event)[1].action is action
+
+
+def test_oracle_recovery_waits_as_long_as_it_is_told() -> None:
+    oracle = OracleRecovery({"wait_s": 2.0}, KIT)
+    for seen, wait in ((refused(429, retry_after="5"), 5_000_000), (refused(429), 2_000_000)):
+        _, decision = oracle.decide({}, Attempted(_view(), seen, Truth(None, "wait")))
+        assert decision.delay_us == wait
+    hurried = oracle.decide({}, Attempted(_view(), refused(500), Truth(None, "retry")))[1]
+    assert hurried.delay_us == 0
+
+
+def test_oracle_recovery_without_truth_is_only_a_retrier() -> None:
+    _, decision = OracleRecovery({}, KIT).decide({}, Attempted(_view(), refused(500), None))
+    assert decision.action is Action.RETRY
+    tired = Attempted(_view(attempts=8), refused(500), None)
+    assert OracleRecovery({}, KIT).decide({}, tired)[1].action is Action.ESCALATE
+
+
+def test_all_accept_an_answer_and_an_end() -> None:
+    for strategy in PLAIN:
+        made = strategy({}, KIT)
+        assert made.decide({}, Attempted(_view(), fine()))[1].action is Action.ACCEPT
+        assert made.decide({}, Finishing(0, 1))[1].action is Action.ACCEPT
+
+
+tools = st.sampled_from(["look", "set_address", "add_order", "close_account", "send_mail"])
+planned = st.lists(
+    st.builds(
+        fault,
+        st.sampled_from(["lost", "busy", "limited", "forbidden"]),
+        st.builds("{}:{}".format, st.sampled_from(["tool", "reconcile"]), tools),
+        st.integers(1, 2),
+        st.integers(1, 3),
+        n=st.integers(1, 3),
+        lands=st.booleans(),
+    ),
+    max_size=8,
+)
+STEPS = (
+    agent_step("look"),
+    agent_step("add_order", item="tea"),
+    agent_step("set_address", to="here"),
+    agent_step("add_order", item="tea"),
+    agent_step("send_mail", text="hi"),
+    agent_step("close_account"),
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(planned)
+def test_oracle_recovery_duplicates_nothing_under_any_schedule(faults: list[Any]) -> None:
+    ran = Rig(OracleRecovery({}, KIT), equipment=TRUTH, steps=STEPS, faults=faults).run()
+    assert ran.effects.duplicates == ran.effects.unwanted == 0
+    assert ran.world.mails in ([], ["hi"])
+    assert ran.world.orders("tea") <= 2
+
+
+def _view(attempts: int = 1) -> StepView:
+    intent = Intent("i", Channel.MODEL, "m", SideEffect.READ, "d", "", "")
+    return StepView(1, intent, "model:agent", "m", attempts, 0, 60_000_000)
