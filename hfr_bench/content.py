@@ -59,8 +59,13 @@ def explain(error: ValidationError) -> str:
 def kinds() -> dict[str, KindSpec]:
     """All built-in fault kinds by name, in file order."""
     folder = root() / "injectors" / "kinds"
-    specs = [read_record(path, KindSpec) for path in sorted(folder.glob("*.yaml"))]
-    return {spec.kind: spec for spec in specs}
+    found: dict[str, KindSpec] = {}
+    for path in sorted(folder.glob("*.yaml")):
+        spec = read_record(path, KindSpec)
+        if spec.kind in found:
+            raise BadInputError(f"{path}: the kind {spec.kind!r} is defined twice")
+        found[spec.kind] = spec
+    return found
 
 
 def matrix(name: str) -> FaultMatrix:
@@ -80,5 +85,19 @@ def kinds_digest() -> str:
 
 @cache
 def _loader() -> type[yaml.SafeLoader]:
-    """The C parser where it was built, else Python's; both are safe loaders."""
-    return getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    """A safe loader that refuses a key given twice; the C parser where it was built."""
+    base: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+    def mapping(loader: yaml.SafeLoader, node: yaml.MappingNode) -> dict[Any, Any]:
+        seen = set()
+        for key, _ in node.value:
+            if isinstance(key, yaml.ScalarNode) and key.value in seen:
+                raise yaml.constructor.ConstructorError(
+                    None, None, f"the key {key.value!r} is given twice", key.start_mark
+                )
+            seen.add(key.value if isinstance(key, yaml.ScalarNode) else id(key))
+        return loader.construct_mapping(node, deep=True)
+
+    made: type[yaml.SafeLoader] = type("StrictLoader", (base,), {})
+    made.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, mapping)
+    return made

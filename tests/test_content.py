@@ -100,3 +100,10 @@ def test_the_content_folder_can_be_another_one(tmp_path: Path) -> None:
 def test_the_digest_of_all_kinds_is_one_and_stable() -> None:
     assert content.kinds_digest() == content.kinds_digest()
     assert len(content.kinds_digest()) == 64
+
+
+def test_a_key_given_twice_is_refused_with_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "prereg.yaml"
+    path.write_text("name: a\nseeds: [1]\nseeds: [2]\n")
+    with pytest.raises(BadInputError, match=r"(?s)prereg\.yaml.*'seeds' is given twice.*line 3"):
+        content.read_yaml(path)

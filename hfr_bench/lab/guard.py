@@ -59,6 +59,10 @@ class Step:
     timeout_us: int
     tool: ToolSpec | None = None
 
+    @property
+    def contract(self) -> ReconcileContract | None:
+        return self.tool.reconcile if self.tool else None
+
 
 @dataclass(frozen=True, slots=True)
 class StepResult:
@@ -81,6 +85,7 @@ class _Progress:
     before: str | None = None
     read: Observation | None = None
     failed_at_us: int | None = None
+    key: str = ""
     reads: dict[str, tuple[int, int]] = field(default_factory=dict)
 
 
@@ -195,7 +200,7 @@ class Guard:
         return decision
 
     def _view(self, at: _Progress) -> StepView:
-        contract = _contract(at)
+        contract = at.step.contract
         return StepView(
             step=at.step.number,
             intent=at.step.intent,
@@ -211,7 +216,7 @@ class Guard:
     # -- doing ----------------------------------------------------------------------------
 
     def _carry_out(self, at: _Progress, decision: Decision) -> StrategyEvent | StepResult:
-        channel, contracted = at.step.intent.channel, _contract(at) is not None
+        channel, contracted = at.step.intent.channel, at.step.contract is not None
         match decision.action:
             case Action.DISPATCH if contracted or not decision.prepare:
                 return self._prepare(at) if decision.prepare else self._dispatch(at)
@@ -250,7 +255,7 @@ class Guard:
 
     def _reconcile(self, at: _Progress) -> StrategyEvent:
         """Read the world and let the suite's predicate judge it."""
-        contract = _contract(at)
+        contract = at.step.contract
         assert contract is not None
         seen = self._read(at, "reconcile")
         at.read = seen
@@ -289,20 +294,30 @@ class Guard:
             channel=step.intent.channel,
             target=at.target,
             timeout_us=step.timeout_us,
-            payload=step.payload,
+            payload=self._keyed(at),
             purpose=purpose,
             operation_id=f"{self.trial_id}.{self._operations}",
             intent=step.intent if own else None,
         )
         if not own:
-            read, arguments = _read_call(_contract(at), step.payload)
-            call = replace(call, target=read, payload=arguments, timeout_us=self.tool_timeout_us)
+            contract = at.step.contract
+            assert contract is not None
+            payload, limit_us = contract.fill(step.payload), self.tool_timeout_us
+            call = replace(call, target=contract.read, payload=payload, timeout_us=limit_us)
         return self.onion[call.channel].attempt(call)
+
+    def _keyed(self, at: _Progress) -> Mapping[str, Any]:
+        """The arguments, with the ledger's key where the tool takes one."""
+        tool = at.step.tool
+        if tool is None or tool.idempotency_key_param is None or not at.key:
+            return at.step.payload
+        return {**at.step.payload, tool.idempotency_key_param: at.key}
 
     # -- ledger, people, ends ---------------------------------------------------------------
 
     def _move(self, at: _Progress, decision: Decision) -> None:
         """Debit and moves in one transaction, durable before anything is done about them."""
+        at.key = next((m.key for m in decision.moves if m.to is LedgerState.PREPARED), at.key)
         before = {m.key: self.ledger.get(m.key) for m in decision.moves}
         entries = [
             LedgerEntry(
@@ -383,18 +398,3 @@ class Guard:
             step=at.step.number,
             attempt=at.attempts,
         )
-
-
-def _contract(at: _Progress) -> ReconcileContract | None:
-    return at.step.tool.reconcile if at.step.tool else None
-
-
-def _read_call(
-    contract: ReconcileContract | None, arguments: Mapping[str, Any]
-) -> tuple[str, dict[str, Any]]:
-    """The contract's read, with `$name` taken from the write's arguments."""
-    assert contract is not None
-    return contract.read, {
-        name: arguments.get(value[1:]) if isinstance(value, str) and value[:1] == "$" else value
-        for name, value in contract.arguments.items()
-    }

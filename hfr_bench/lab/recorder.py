@@ -75,9 +75,10 @@ class TruthQueue:
     def truth(self) -> Truth:
         return Truth(self._landed, self._clears_by)
 
-    def drain(self, sink: Sink, call: Call) -> None:
+    def drain(self, sink: Sink, step: int = 0, attempt: int = 0) -> None:
+        """Write down what is queued; outside any step it came too late for the attempt it is of."""
         while self._queue:
-            sink.write(self._queue.popleft(), step=call.step, attempt=call.attempt)
+            sink.write(self._queue.popleft(), step=step, attempt=attempt)
 
     def _live(self, injection_id: str | None) -> None:
         event = self._events.get(injection_id or "")
@@ -132,7 +133,7 @@ class Seen:
         latency_us = self._clock.now_us() - began_us
         cost = self._tool_cost if call.channel is Channel.TOOL else seen.cost_microusd
         seen = replace(seen, latency_us=latency_us, cost_microusd=cost)
-        self._truth.drain(self._sink, call)
+        self._truth.drain(self._sink, call.step, call.attempt)
         if self._truth.organic:
             raise ProviderError(
                 f"the model server did not answer at {call.point}: an organic error"

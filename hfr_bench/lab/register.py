@@ -120,7 +120,7 @@ def load(folder: Path) -> Experiment:
     book = read_book(folder / SCHEDULES)
     if book.digest != lock.schedules_digest:
         raise BadInputError(f"{folder / SCHEDULES}: are not the schedules that were frozen")
-    plan = tuple(PlanRow.loads(line) for line in plan_text.splitlines())
+    plan = tuple(PlanRow.loads(line) for line in plan_text.split("\n") if line)
     return Experiment(folder, prereg, lock, plan, book)
 
 

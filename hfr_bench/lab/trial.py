@@ -103,6 +103,7 @@ class _Run:
                 guard, self._task, user, self._journal, prereg.model, prereg.limits, trial.tenant
             )
             ended = self._live(guard, runtime)
+        self._truth.drain(self._journal)
         grade = world.grade(runtime.said)
         return self._result(round_no, outcome=self._outcome(ended, grade), grade=grade)
 
@@ -134,7 +135,7 @@ class _Run:
             self._task,
             self._truth,
             self._clock,
-            int(price.latency_s * 1_000_000),
+            round(price.latency_s * 1_000_000),
         )
         if trial.injected:
             tools = bench.tool_injector.wrap(tools, self._scene(Layer.TOOL))
@@ -144,7 +145,7 @@ class _Run:
         else:
             base_url = bench.upstream
         client = bench.backend.client(base_url, self._model_scope())
-        tool_cost = int(price.cost_usd * 1_000_000)
+        tool_cost = round(price.cost_usd * 1_000_000)
         onion = {
             channel: Seen(port, self._journal, self._truth, self._clock, self._sums, tool_cost)
             for channel, port in ((Channel.MODEL, client), (Channel.TOOL, tools))
@@ -164,8 +165,8 @@ class _Run:
             human=bench.human(),
             clock=self._clock,
             sums=self._sums,
-            deadline_us=int(self._task.deadline_s * 1_000_000),
-            tool_timeout_us=int(prereg.limits.tool_timeout_s * 1_000_000),
+            deadline_us=round(self._task.deadline_s * 1_000_000),
+            tool_timeout_us=round(prereg.limits.tool_timeout_s * 1_000_000),
         )
 
     def _scene(self, layer: Layer) -> Scene:
@@ -221,7 +222,7 @@ class _Run:
             official=grade.official,
             goal_met=grade.goal_met,
             accepted=ended.end is End.ACCEPTED,
-            in_time=ended.at_us <= int(self._task.deadline_s * 1_000_000),
+            in_time=ended.at_us <= round(self._task.deadline_s * 1_000_000),
             end=ended.end,
             reason=ended.reason,
             packet_true=None if packet is None else packet_is_true(events, packet),

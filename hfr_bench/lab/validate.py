@@ -231,11 +231,9 @@ class _Levels:
         contract = spec.reconcile
         if contract is None:
             return None
-        filled = {
-            name: arguments.get(value[1:]) if isinstance(value, str) and value[:1] == "$" else value
-            for name, value in contract.arguments.items()
-        }
-        done = world.execute(contract.read, filled, actor="strategy", operation_id="read")
+        done = world.execute(
+            contract.read, contract.fill(arguments), actor="strategy", operation_id="read"
+        )
         return done.observation.body
 
     def _reconcile(

@@ -13,7 +13,7 @@ from hfr_bench.model.ledger import EscalationPacket
 from hfr_bench.model.prereg import Arm, HumanPrice, Preregistration, SourcePin
 from hfr_bench.model.schedule import FaultSchedule, KindSpec
 from hfr_bench.model.task import SealedTask, TaskSpec
-from hfr_bench.model.terms import ClockKind, Origin
+from hfr_bench.model.terms import ClockKind, Criticality, Origin
 from hfr_bench.ports.agent import Agent
 from hfr_bench.ports.injector import CallInjector, WireInjector
 from hfr_bench.ports.llm import LlmBackend
@@ -136,6 +136,7 @@ class Bench(AbstractContextManager["Bench"]):
             equipment=arm.equipment,
             substitutes={models.agent: (models.backup,)} if ladder and models.backup else {},
             chance_key=(task.suite, task.task_id, seed) if task else (),
+            criticality=task.criticality if task else Criticality.MEDIUM,
         )
         strategy: Strategy = self._strategy_plugs[arm.strategy](arm.config, kit)
         return strategy
@@ -238,4 +239,4 @@ class PricedHuman:
         self._price = price
 
     def take(self, packet: EscalationPacket) -> tuple[int, int]:
-        return int(self._price.cost_usd * 1_000_000), int(self._price.delay_s * 1_000_000)
+        return round(self._price.cost_usd * 1_000_000), round(self._price.delay_s * 1_000_000)

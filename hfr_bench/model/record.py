@@ -55,7 +55,9 @@ def json_digest(value: Any) -> str:
 
 def text_digest(text: str | bytes) -> str:
     """SHA-256 (hex) of raw text; what request and response bodies are compared by."""
-    return hashlib.sha256(text.encode() if isinstance(text, str) else text).hexdigest()
+    return hashlib.sha256(
+        text.encode(errors="surrogatepass") if isinstance(text, str) else text
+    ).hexdigest()
 
 
 def short_id(value: Mapping[str, Any]) -> str:

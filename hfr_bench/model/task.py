@@ -20,6 +20,13 @@ class ReconcileContract(Record):
     landed: str
     needs_before: bool = False
 
+    def fill(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """The read's arguments, with `$name` taken from the write's; None where it has none."""
+        return {
+            name: arguments.get(value[1:]) if isinstance(value, str) and value[:1] == "$" else value
+            for name, value in self.arguments.items()
+        }
+
 
 class ToolSpec(Record):
     """One tool of a task and its recovery contract. Nulls are allowed and mean what they say."""

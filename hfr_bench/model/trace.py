@@ -199,7 +199,7 @@ class VerifyAnswered(Record):
 
 
 class StepEnded(Record):
-    """A logical step is over: how often it was tried, and what the agent was given."""
+    """A logical step is over: how often it was tried; `result_digest` of the last answer's body."""
 
     type: Literal["step_ended"] = "step_ended"
     channel: Channel

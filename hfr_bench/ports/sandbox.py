@@ -35,7 +35,6 @@ class HostCommand:
     image: str | None = None
     memory_mib: int | None = None
     cpu_s: int | None = None
-    start_timeout_s: float = 60.0
 
 
 class ToolHost(Protocol):

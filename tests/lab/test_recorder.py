@@ -189,7 +189,7 @@ def test_the_innermost_port_runs_the_tool_and_says_so(kind: ClockKind, us: int) 
     truth, clock, sink = TruthQueue({}), FakeClock(kind), ListSink()
     tools = WorldTools(world, task("shop/1"), truth, clock, 400)
     answers = [tools.attempt(call(purpose=purpose)) for purpose in ("agent", "reconcile")]
-    truth.drain(sink, call())
+    truth.drain(sink, call().step, call().attempt)
     ran = sink.of(EffectExecuted)
     assert [body.actor for body in ran] == ["agent", "strategy"]
     assert (ran[0].changed, ran[0].level) == (("shop",), R2)
