@@ -23,7 +23,7 @@ PEER_MADE := $(PEER)/.made
 EXPERIMENT := runs/first-light
 JOBS ?= 2
 
-.PHONY: help setup hosts demo demo-clean test test-slow lint format bench images pins clean
+.PHONY: help setup hosts demo freeze demo-clean test test-slow lint format bench images pins clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -98,10 +98,15 @@ $(HOST_MADE): constraints-tau2.txt hfr_bench/suites/tau2/host/upstream.py
 		sys.exit("the tool host does not answer: %s" % bad if bad else 0)'
 	@touch $@
 
-demo: $(VENV_MADE) $(HOST_MADE)  ## freeze, run and report the shipped experiment; again = resume
+demo: $(VENV_MADE) $(HOST_MADE)  ## run and report the shipped experiment; again = resume
 	@test -f $(EXPERIMENT)/prereg.lock.json || $(BIN)/hfr-bench freeze $(EXPERIMENT)
 	@$(BIN)/hfr-bench run $(EXPERIMENT) -n $(JOBS)
 	@$(BIN)/hfr-bench report $(EXPERIMENT)
+
+freeze: $(VENV_MADE) $(HOST_MADE)  ## freeze the shipped experiment anew, after a change of its content
+	@rm -rf $(EXPERIMENT)/trials $(EXPERIMENT)/schedules $(EXPERIMENT)/prereg.lock.json \
+		$(EXPERIMENT)/plan.jsonl
+	@$(BIN)/hfr-bench freeze $(EXPERIMENT)
 
 demo-clean:  ## forget what the demo ran (traces and all that is derived from them)
 	@cd $(EXPERIMENT) && rm -rf trials .run.lock report*

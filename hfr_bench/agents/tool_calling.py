@@ -7,7 +7,7 @@ from hfr_bench.ports.agent import Oracle, Runtime
 
 
 class ToolCallingAgent:
-    """Ends when the user ends the conversation. It has no recovery of its own."""
+    """Asks the model, runs the tools it asks for, talks to the user; no recovery of its own."""
 
     def run(self, task: TaskSpec, runtime: Runtime, oracle: Oracle) -> None:
         tools = [

@@ -5,6 +5,7 @@ bad input; 3 infrastructure; 130 interrupted.
 """
 
 import os
+import signal
 import sys
 import traceback
 from collections.abc import Sequence
@@ -56,7 +57,15 @@ def cli() -> None:
 
 def main() -> None:
     """Run the command line; ends the process with the documented exit code."""
+    for name in ("SIGTERM", "SIGHUP"):
+        if hasattr(signal, name):  # not everywhere
+            signal.signal(getattr(signal, name), _interrupt)
     sys.exit(run())
+
+
+def _interrupt(_number: int, _frame: object) -> None:
+    """Being told to end is like ^C: nothing is lost, and what was started is stopped."""
+    raise KeyboardInterrupt
 
 
 def run(args: Sequence[str] | None = None) -> int:
@@ -72,7 +81,7 @@ def run(args: Sequence[str] | None = None) -> int:
     except (KeyboardInterrupt, click.Abort):
         click.echo("interrupted: what was finished is kept; run again to go on", err=True)
         return 130
-    except BrokenPipeError:
+    except (BrokenPipeError, SystemExit):  # click turns the first into the second
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader went away
         return 0
     except OSError as error:

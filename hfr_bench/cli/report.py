@@ -7,7 +7,7 @@ import click
 from hfr_bench import content
 from hfr_bench.lab.analyse import analyse
 from hfr_bench.lab.execute import check_owner
-from hfr_bench.lab.register import load
+from hfr_bench.lab.register import check_content, load
 from hfr_bench.lab.store import Store
 
 
@@ -35,6 +35,7 @@ def report(folder: Path, form: str, as_json: bool, output: Path | None, full: bo
 
     experiment = load(folder)
     check_owner(experiment)
+    check_content(experiment)
     made = analyse(
         experiment.prereg,
         experiment.lock,
@@ -57,4 +58,4 @@ def report(folder: Path, form: str, as_json: bool, output: Path | None, full: bo
             output.parent.mkdir(parents=True, exist_ok=True)
             output.write_text(text, encoding="utf-8")
             click.echo(f"wrote {output}")
-    return 0 if made.valid else 1
+    return 0 if made.valid and made.complete else 1

@@ -17,6 +17,7 @@ WIDTH = 100
 """Columns of the first page where the output is no terminal and COLUMNS does not say otherwise."""
 FULL_WIDTH = 132
 """Columns of the full report there: wide enough that no table wraps its numbers."""
+_PROSE = 40  # characters that make a cell a text rather than a figure
 
 
 def print_report(report: Report, console: Console | None = None, *, full: bool = False) -> None:
@@ -118,8 +119,17 @@ def _grid(table: Table, *, inline: bool, gap: int = 2) -> RichTable:
         words = i < table.left
         beside = inline and not words and any(cell.extra for cell in cells)
         found = _beside(cells) if beside else [_dressed(cell, inline=inline) for cell in cells]
-        justify: JustifyMethod = "left" if words or beside else "right"
-        grid.add_column(Text(name), justify=justify, no_wrap=not words, overflow="fold")
+        prose = any(len(cell.main) > _PROSE for cell in cells)
+        justify: JustifyMethod = "left" if words or beside or prose else "right"
+        # Labels may wrap between words, never within one: prose gives way first.
+        least = max((len(word) for cell in cells for word in cell.main.split()), default=0)
+        grid.add_column(
+            Text(name),
+            justify=justify,
+            no_wrap=not (words or prose),
+            overflow="fold",
+            min_width=least if words else None,
+        )
         texts.append(found)
     for row in zip(*texts, strict=True):
         grid.add_row(*row)

@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import click
@@ -71,10 +71,9 @@ class _Lines:
         share = 100 * progress.done // max(1, progress.total)
         if share >= self._told + PLAIN_EVERY or progress.done == progress.total:
             self._told = share
-            click.echo(
-                f"{progress.done}/{progress.total} trials ({share} %), {progress.voids} void",
-                err=True,
-            )
+            text = f"{progress.done}/{progress.total} trials ({share} %), {progress.voids} void"
+            with suppress(BrokenPipeError):  # nobody reads it any more; the run goes on
+                click.echo(text, err=True)
 
 
 @contextmanager

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from hfr_bench import content
-from hfr_bench.lab.register import load
+from hfr_bench.lab.register import check_content, load
 from hfr_bench.lab.status import Status
 from hfr_bench.lab.status import status as read_status
 
@@ -15,7 +15,9 @@ from hfr_bench.lab.status import status as read_status
 @click.option("--json", "as_json", is_flag=True, help="For programs.")
 def status(folder: Path, as_json: bool) -> int:
     """How far FOLDER's experiment is, and whether its faults arrive. Shows no arm's outcome."""
-    found = read_status(load(folder), content.kinds())
+    experiment = load(folder)
+    check_content(experiment)
+    found = read_status(experiment, content.kinds())
     click.echo(found.model_dump_json(indent=2) if as_json else _text(found))
     return 0 if found.delivered else 1
 

@@ -12,7 +12,7 @@ Answer = TypeVar("Answer")
 
 
 class ThreadsExecutor:
-    """Implements `ports.executor.Executor` with `workers` threads."""
+    """Worker threads in this process, each with a scope of its own."""
 
     def __init__(self, workers: int = 1) -> None:
         if workers < 1:

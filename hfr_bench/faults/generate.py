@@ -18,6 +18,9 @@ from hfr_bench.model.task import FaultPoint
 GENERATOR = "hfr-sampled@1"
 ATTEMPTS_MAX = 8
 
+# What really ends an event; told only to arms that are equipped with the truth.
+_CLEARS = {"attempts": "retry", "target": "substitute", "seconds": "wait", "trial": "nothing"}
+
 
 class Draw(NamedTuple):
     """What a schedule is keyed by; the arm is not part of it. `rate`: chance per onset draw."""
@@ -86,9 +89,9 @@ def _events(
 ) -> Iterator[FaultEvent]:
     """The events of one logical step.
 
-    `reach` is the last attempt covered so far. A fixed duration that another one runs into is
-    shortened to what it adds, so that coverage is a union and stays nested in the rate. Events
-    that last until the target changes have no known end: what follows them is drawn besides.
+    `reach` is the last attempt covered so far; inside a duration nothing is drawn. Events that last
+    until the target changes have no known end: what follows them is drawn besides, and there a
+    duration that runs into another is shortened to what it adds. So coverage is nested in the rate.
     """
     fitting = _fitting(point, mix, kinds)
     if not fitting:
@@ -107,6 +110,8 @@ def _events(
     for attempt in range(1, ATTEMPTS_MAX + 1):
         if attempt > reach + 1 and not open_ended:
             return
+        if attempt <= reach and not open_ended:
+            continue  # inside a duration nothing is drawn
         if uniform("onset", *base, attempt) >= rate:
             continue
         kind = choose(fitting, "kind", *base, attempt)
@@ -161,6 +166,6 @@ def _event(
         lasts=lasts,
         effect_lands=lands,
         params=params,
-        clears_by="substitute" if lasts.unit == "target" else kind.clears_by,
+        clears_by=_CLEARS[lasts.unit],
         safe_outcome=kind.safe_outcome_when.get(point.level, kind.safe_outcome),
     )

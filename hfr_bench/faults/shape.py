@@ -14,11 +14,17 @@ CLOSED = "ConnectionClosed"
 
 
 class Shape(NamedTuple):
-    """An answer (status and body digest) or an exception class, as the client reports it."""
+    """An answer (status and body digest) or an exception class, as the client reports it.
+
+    `retry_after`: that header of an answer. `latency_us`: how long it takes on a virtual clock;
+    None where nothing is declared (a connection that is closed at once).
+    """
 
     status: int | None = None
     response_digest: str = ""
     exception: str | None = None
+    retry_after: str | None = None
+    latency_us: int | None = None
 
 
 def wire(event: FaultEvent, kind: KindSpec, dialect: str) -> Wire:
@@ -44,12 +50,19 @@ def declared(event: FaultEvent, kind: KindSpec, dialect: str, timeout_us: int) -
     effect = wire(event, kind, dialect)
     match effect:
         case Respond():
-            return Shape(effect.status, text_digest(effect.body))
+            headers = {name.lower(): value for name, value in effect.headers.items()}
+            return Shape(
+                effect.status,
+                text_digest(effect.body),
+                retry_after=headers.get("retry-after"),
+                latency_us=kind.latency_ms * 1000,
+            )
         case Close():
             return Shape(exception=CLOSED)
         case Stall():
-            hangs = effect.stall_s * 1_000_000 >= timeout_us
-            return Shape(exception=TIMEOUT if hangs else CLOSED)
+            stall_us = round(effect.stall_s * 1_000_000)
+            exception = TIMEOUT if stall_us >= timeout_us else CLOSED
+            return Shape(exception=exception, latency_us=min(stall_us, timeout_us))
 
 
 def _fill(text: str, event: FaultEvent) -> str:

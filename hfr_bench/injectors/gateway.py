@@ -85,7 +85,7 @@ class _Exchange:
 
 
 class GatewayInjector:
-    """A WireInjector for the dialect `openai_chat`.
+    """Faults on the model's HTTP wire: a reverse proxy for the dialect `openai_chat`.
 
     `forward_coordinates`: the upstream is a rehearsal server, which needs the `x-hfr-*` headers;
     every other upstream never sees one. `kinds`: the fault kinds by name; default the built-in.

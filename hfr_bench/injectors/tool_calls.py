@@ -14,7 +14,7 @@ DIALECT = "tool"
 
 
 class ToolCallInjector:
-    """Implements `ports.injector.CallInjector`. It never retries and never decides."""
+    """Faults at the tool boundary. It never retries and never decides."""
 
     def __init__(self, specs: Mapping[str, KindSpec] | None = None) -> None:
         self._specs = content.kinds() if specs is None else specs

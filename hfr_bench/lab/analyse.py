@@ -1,7 +1,9 @@
 """From the plan and the traces to a report: the only road on which a number is made.
 
-Everything is recomputed from the traces of the last complete round of each pair group; what the
-run itself believed of its faults is not read. The same directory gives the same report.
+Read are the traces of the last complete round of each pair group. What met which fault is
+recomputed from plan and trace; each result is compared with its trace (`lab.rederive` says in
+what), while the checker's verdict on the world is taken from the result as it stands. The same
+directory gives the same report.
 """
 
 from collections import Counter
@@ -10,11 +12,13 @@ from typing import Any, NamedTuple
 
 from hfr_bench.faults.audit import AUDITED, TrialAudit, audit
 from hfr_bench.faults.audit import rows as audit_rows
-from hfr_bench.lab.controls import Ran, controls
+from hfr_bench.lab.controls import Found, Ran, controls
+from hfr_bench.lab.rederive import REDERIVED, disagreements
 from hfr_bench.lab.store import Checked, Chosen, Store, choose, traces_digest
 from hfr_bench.model.prereg import Hypothesis, Lock, Preregistration
 from hfr_bench.model.report import (
     POOLED,
+    ControlRow,
     Estimate,
     HypothesisRow,
     PairedEstimate,
@@ -33,14 +37,11 @@ _SHOWN = 5
 
 
 class _Audited(NamedTuple):
-    """The delivery audits, trial by trial, and lines that could not be read for them."""
+    """The delivery audits, trial by trial; what speaks against the traces; unreadable lines."""
 
     trials: tuple[tuple[Ran, TrialAudit], ...]
+    found: Found
     bad: tuple[str, ...]
-
-    @property
-    def unplanned(self) -> list[str]:
-        return [text for _, found in self.trials for text in found.unplanned]
 
 
 def analyse(
@@ -66,14 +67,14 @@ def analyse(
     done = chosen.trials
     ran = [Ran(row, done[row.trial.trial_id]) for row in rows if row.trial.trial_id in done]
     main = [one.result for one in ran if one.row.control is None]
-    audited = _audit(ran, store, schedules, kinds)
+    audited = _audit(prereg, ran, store, schedules, kinds)
     audits = audit_rows([found for _, found in audited.trials])
-    breaks = [str(line) for one in checked for line in one.breaks]
     rates = tuple(sorted({row.trial.rate for row in rows}))
     estimates, contrasts = _estimate(prereg, lock, rates, main)
     tasks = len(units(main))
     complete = not chosen.lacking and not audited.bad
-    valid = not breaks and all(row.delivered == row.reached for row in audits)
+    checks = controls(prereg, ran, store, audits, audited.found)
+    valid = _valid(checked, checks)
     return Report(
         **_registered(prereg, lock),
         rates=rates,
@@ -83,16 +84,22 @@ def analyse(
         groups_dropped=len(chosen.dropped),
         tasks=tasks,
         below_protocol=tasks < prereg.protocol_tasks,
-        notes=_notes(prereg, rows, chosen, checked, breaks, audited.bad, tasks),
+        notes=_notes(prereg, rows, chosen, checked, audited, tasks),
         estimates=tuple(estimates),
         contrasts=tuple(contrasts),
         hypotheses=judged(prereg.hypotheses, contrasts, complete=complete, valid=valid),
         audit=audits,
         voids=_voids(prereg, rows, chosen, checked, main),
-        controls=controls(prereg, ran, store, audits, audited.unplanned),
+        controls=checks,
         exposure=_exposure(prereg, rates, audited.trials),
         traces_digest=traces_digest(done),
     )
+
+
+def _valid(checked: Iterable[Checked], checks: Iterable[ControlRow]) -> bool:
+    """No broken hash chain, and no failed check that decides."""
+    broken = any(one.breaks for one in checked)
+    return not broken and not any(row.decides and row.passed is False for row in checks)
 
 
 def _registered(prereg: Preregistration, lock: Lock) -> dict[str, Any]:
@@ -238,20 +245,33 @@ def _holds(claim: Hypothesis, low: float, high: float) -> tuple[bool, str]:
 
 
 def _audit(
+    prereg: Preregistration,
     ran: Iterable[Ran],
     store: Store,
     schedules: Callable[[str], FaultSchedule],
     kinds: Mapping[str, KindSpec],
 ) -> _Audited:
-    found, bad = [], []
+    """Read each trial once: audit its faults, and hold its result against its trace."""
+    trials: list[tuple[Ran, TrialAudit]] = []
+    bad: list[str] = []
+    underived: list[str] = []
     for one in ran:
         trial = one.row.trial
-        trace = store.trace(one.checked.file, AUDITED)
+        trace = store.trace(one.checked.file, AUDITED | REDERIVED)
         bad += [str(line) for line in trace.bad]
-        schedule = schedules(trial.schedule_id)
-        audited = audit(trace.events, schedule, kinds, arm=trial.arm, injected=trial.injected)
-        found.append((one, audited))
-    return _Audited(tuple(found), tuple(bad))
+        found = audit(
+            trace.events,
+            schedules(trial.schedule_id),
+            kinds,
+            arm=trial.arm,
+            injected=trial.injected,
+            tool_latency_us=round(prereg.tool_price.latency_s * 1_000_000),
+        )
+        trials.append((one, found))
+        underived += disagreements(trace.events, trial, prereg.human)
+    failed = [text for _, found in trials for text in found.failed]
+    untrue = [text for _, found in trials for text in found.untrue]
+    return _Audited(tuple(trials), Found(failed, untrue, underived), tuple(bad))
 
 
 def _exposure(
@@ -321,8 +341,7 @@ def _notes(
     rows: Sequence[PlanRow],
     chosen: Chosen,
     checked: Sequence[Checked],
-    breaks: Sequence[str],
-    unread: Sequence[str],
+    audited: _Audited,
     tasks: int,
 ) -> tuple[str, ...]:
     """What a reader must know before believing a number."""
@@ -346,9 +365,14 @@ def _notes(
         )
     if len(prereg.seeds) < MIN_SEEDS:
         notes.append(f"{len(prereg.seeds)} seed(s); the protocol asks for at least {MIN_SEEDS}")
-    bad = [str(line) for one in checked for line in one.bad] + list(unread)
+    bad = [str(line) for one in checked for line in one.bad] + list(audited.bad)
+    breaks = [str(line) for one in checked for line in one.breaks]
     notes += _listed("unreadable trace lines (their trials count as incomplete)", bad)
     notes += _listed("broken hash chains: the experiment is not valid", breaks)
+    notes += _listed(
+        "results that do not follow from their traces: the experiment is not valid",
+        audited.found.underived,
+    )
     notes += _listed("trace files that belong to no planned trial", chosen.unplanned)
     return tuple(notes)
 

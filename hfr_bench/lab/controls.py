@@ -1,10 +1,15 @@
-"""Checks on the harness itself (DESIGN §5): what must hold in every experiment, whoever wins."""
+"""Checks on the harness itself (DESIGN §5): what must hold in every experiment, whoever wins.
+
+Those that decide make an experiment invalid where they fail. The others look at arms of which
+one knows how they must come out: they warn, and prove nothing about a single number.
+"""
 
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from hfr_bench.lab.rederive import PLACE
 from hfr_bench.lab.store import Checked, Store
 from hfr_bench.model.prereg import Preregistration
 from hfr_bench.model.report import AuditRow, ControlRow
@@ -37,8 +42,22 @@ class Ran(NamedTuple):
 
     @property
     def result(self) -> TrialResult:
+        """The result, in its planned place (`lab.rederive` tells if it claims another one)."""
         assert self.checked.result is not None
-        return self.checked.result
+        trial = self.row.trial
+        return self.checked.result.model_copy(update={p: getattr(trial, p) for p in PLACE})
+
+
+class Found(NamedTuple):
+    """What speaks against the traces, in words.
+
+    `failed`: attempts without an answer where no fault was planned. `untrue`: what was seen there
+    is not what happened. `underived`: results that do not follow from their traces.
+    """
+
+    failed: Sequence[str] = ()
+    untrue: Sequence[str] = ()
+    underived: Sequence[str] = ()
 
 
 def controls(
@@ -46,7 +65,7 @@ def controls(
     ran: Sequence[Ran],
     store: Store,
     audit: Iterable[AuditRow],
-    unplanned: Sequence[str],
+    found: Found,
 ) -> tuple[ControlRow, ...]:
     """All checks; `passed` None where nothing could be checked.
 
@@ -55,7 +74,7 @@ def controls(
         ran: every analysed trial, controls included.
         store: to compare control trials line by line.
         audit: the delivery audit.
-        unplanned: attempts that failed where no fault was planned.
+        found: what audit and rederivation found against the traces.
     """
     by_arm: dict[str, list[TrialResult]] = {}
     for one in ran:
@@ -63,9 +82,10 @@ def controls(
             by_arm.setdefault(one.result.arm, []).append(one.result)
     return (
         _delivered(audit),
-        _unplanned(prereg, unplanned),
+        _unplanned(prereg, found),
         _twins(prereg, ran, store, INJECTOR_REMOVED, "rate 0 equals no injector at all"),
         _twins(prereg, ran, store, A_A, "the same arm twice gives the same trials (A/A)"),
+        _derived(ran, found.underived),
         _no_retry_drops(prereg, by_arm),
         _blind_resend_caught(prereg, by_arm),
         _oracle_clean(prereg, by_arm),
@@ -108,17 +128,19 @@ def _twins(
         if one.row.control == control and _place(one.row.trial) in twins
     ]
     if not pairs:
-        return ControlRow(name=title, passed=None, detail="no control trial was analysed")
+        return ControlRow(
+            name=title, passed=None, detail="no control trial was analysed", decides=True
+        )
     if prereg.origin is Origin.LIVE:
         alike = sum(_succeeded(one) == _succeeded(twin) for one, twin in pairs)
         detail = f"live: the outcome agrees in {alike} of {len(pairs)} trials; not exact by nature"
-        return ControlRow(name=title, passed=None, detail=detail)
+        return ControlRow(name=title, passed=None, detail=detail, decides=True)
     different = [one for one, twin in pairs if not _alike(one, twin, store)]
     detail = f"{len(pairs) - len(different)} of {len(pairs)} trials identical, line by line"
     if different:
         shown = ", ".join(one.row.trial.trial_id for one in different[:_SHOWN])
         detail += f"; different: {shown}"
-    return ControlRow(name=title, passed=not different, detail=detail)
+    return ControlRow(name=title, passed=not different, detail=detail, decides=True)
 
 
 def _place(trial: Trial) -> tuple[str, str, int, float, str]:
@@ -143,16 +165,38 @@ def _delivered(audit: Iterable[AuditRow]) -> ControlRow:
         name="every fault that was reached was delivered",
         passed=delivered == reached if reached else None,
         detail=f"{delivered} of {reached} reached faults seen as declared",
+        decides=True,
     )
 
 
-def _unplanned(prereg: Preregistration, unplanned: Sequence[str]) -> ControlRow:
-    """An injector must not hit what no schedule names; live, real failures look the same."""
-    detail = f"{len(unplanned)} attempts failed where no fault was planned"
-    if unplanned:
-        detail += f"; first: {'; '.join(unplanned[:_SHOWN])}"
-    passed = None if prereg.origin is Origin.LIVE else not unplanned
-    return ControlRow(name="nothing failed without a planned fault", passed=passed, detail=detail)
+def _unplanned(prereg: Preregistration, found: Found) -> ControlRow:
+    """Without a live event, every answer is the true one. A live service may fail by itself."""
+    detail = (
+        f"{len(found.failed)} attempts failed where no fault was planned; "
+        f"{len(found.untrue)} saw what did not happen"
+    )
+    shown = (*found.untrue[:_SHOWN], *found.failed[:_SHOWN])
+    if shown:
+        detail += f"; first: {'; '.join(shown)}"
+    passed: bool | None = not found.untrue and not found.failed
+    if prereg.origin is Origin.LIVE and not found.untrue:
+        passed = None
+    return ControlRow(
+        name="nothing happened without a plan", passed=passed, detail=detail, decides=True
+    )
+
+
+def _derived(ran: Sequence[Ran], underived: Sequence[str]) -> ControlRow:
+    """What a result says beyond the checker's verdict must follow from the trial's trace."""
+    detail = f"{len(underived)} disagreements in {len(ran)} trials"
+    if underived:
+        detail += f"; first: {'; '.join(underived[:_SHOWN])}"
+    return ControlRow(
+        name="every result follows from its trace",
+        passed=not underived if ran else None,
+        detail=detail,
+        decides=True,
+    )
 
 
 def _no_retry_drops(
@@ -173,16 +217,25 @@ def _no_retry_drops(
 def _blind_resend_caught(
     prereg: Preregistration, by_arm: Mapping[str, Sequence[TrialResult]]
 ) -> ControlRow:
-    """The known-bad arm must be seen duplicating, wherever it had a write to duplicate."""
+    """The known-bad arm must be seen repeating itself, wherever an effect's answer was lost.
+
+    Where the world refuses the repetition, it was still dispatched twice.
+    """
     title = "the known-bad arm is caught duplicating"
-    for arm in _of_strategy(prereg, "blind_resend"):
-        outcomes = [t.outcome for t in by_arm.get(arm, ()) if t.rate > 0 and t.outcome]
-        ambiguous = sum(o.ambiguous_writes for o in outcomes)
-        duplicates = sum(o.duplicates for o in outcomes)
-        if ambiguous:
-            detail = f"{arm}: {duplicates} in {ambiguous} ambiguous writes"
-            return ControlRow(name=title, passed=duplicates > 0, detail=detail)
-    return ControlRow(name=title, passed=None, detail="no blind_resend arm met a lost outcome")
+    arms = [arm for arm in _of_strategy(prereg, "blind_resend") if by_arm.get(arm)]
+    outcomes = [t.outcome for arm in arms for t in by_arm[arm] if t.rate > 0 and t.outcome]
+    if not outcomes:
+        return ControlRow(name=title, passed=None, detail="no blind_resend arm met a fault rate")
+    lost = sum(o.lost_effects for o in outcomes)
+    duplicates = sum(o.duplicates for o in outcomes)
+    repeats = sum(o.duplicate_dispatches for o in outcomes)
+    detail = (
+        f"{', '.join(arms)}: {duplicates} duplicates and {repeats} repeated dispatches "
+        f"after {lost} effects whose answer was lost"
+    )
+    if not lost:
+        return ControlRow(name=title, passed=None, detail=f"{detail}: nothing could be duplicated")
+    return ControlRow(name=title, passed=duplicates + repeats > 0, detail=detail)
 
 
 def _oracle_clean(

@@ -1,8 +1,6 @@
 """Many trials: what the plan still lacks, in rounds, on worker threads, one writer a trial."""
 
 import fcntl
-import json
-import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import groupby
@@ -12,6 +10,7 @@ from typing import NamedTuple
 from hfr_bench import plugins
 from hfr_bench.errors import BadInputError
 from hfr_bench.lab.register import TRIALS, Experiment, check_sources
+from hfr_bench.lab.store import Store, TrialFile
 from hfr_bench.lab.trial import run_trial
 from hfr_bench.lab.wire import Bench, WorkerScope
 from hfr_bench.model.trial import PlanRow, TrialResult
@@ -120,9 +119,10 @@ def _groups(plan: Sequence[PlanRow]) -> list[tuple[PlanRow, ...]]:
 def _lacking(experiment: Experiment, groups: Iterable[tuple[PlanRow, ...]]) -> list[Job]:
     """For every group the trials that its open round still lacks."""
     jobs = []
+    store = Store(experiment.path)
     for rows in groups:
         for round_no in range(1, experiment.prereg.void_rounds + 2):
-            ends = [read_end(trial_path(experiment.path, row, round_no)) for row in rows]
+            ends = [read_end(store, row, round_no) for row in rows]
             missing = [row for row, end in zip(rows, ends, strict=True) if end is None]
             if missing:
                 jobs += [
@@ -130,43 +130,30 @@ def _lacking(experiment: Experiment, groups: Iterable[tuple[PlanRow, ...]]) -> l
                     for row in missing
                 ]
                 break
-            if not any(end and end.get("void") for end in ends):
+            if not any(end and end.void for end in ends):
                 break
     return jobs
 
 
 def _dropped(experiment: Experiment, groups: Iterable[tuple[PlanRow, ...]]) -> int:
-    last = experiment.prereg.void_rounds + 1
+    last, store = experiment.prereg.void_rounds + 1, Store(experiment.path)
     return sum(
-        any(
-            (end := read_end(trial_path(experiment.path, row, last))) and end.get("void")
-            for row in rows
-        )
+        any((end := read_end(store, row, last)) is not None and end.void for row in rows)
         for rows in groups
     )
 
 
-def read_end(path: Path) -> dict[str, object] | None:
-    """The result in a whole trace's last line; None if the trial is not whole.
+def read_end(store: Store, row: PlanRow, round_no: int) -> TrialResult | None:
+    """A trial's result, if its trace is whole: every line readable, the hash chain unbroken.
 
-    A trace that was renamed to its final name is whole; one that was damaged later is not: the
-    journal moves it aside (never deletes it) when its trial runs again.
+    What is not whole counts as not run: the journal moves it aside (never deletes it) when the
+    trial runs again.
     """
-    try:
-        with path.open("rb") as file:
-            size = file.seek(0, os.SEEK_END)
-            file.seek(max(0, size - 65_536))
-            tail = file.read()
-    except FileNotFoundError:
+    path = trial_path(store.folder, row, round_no)
+    if not path.is_file():
         return None
-    try:
-        body = json.loads(tail.rstrip(b"\n").rsplit(b"\n", 1)[-1])["body"]
-        if body["type"] != "trial_ended" or not tail.endswith(b"\n"):
-            return None
-        result: dict[str, object] = body["result"]
-    except (ValueError, KeyError, TypeError):
-        return None
-    return result
+    checked = store.check(TrialFile(path, row.trial.pair_group, round_no, row.trial.arm))
+    return None if checked.bad or checked.breaks else checked.result
 
 
 @contextmanager

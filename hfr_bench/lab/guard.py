@@ -10,12 +10,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NoReturn
 
 from hfr_bench.lab.recorder import Sums, TruthQueue, decided_body, ledger_body
+from hfr_bench.lab.step import Progress, Step, StepResult, Tally, TrialStopped
 from hfr_bench.model.attempt import (
     Attempted,
     Call,
     Decision,
     Finishing,
-    Intent,
     Observation,
     Prepared,
     Proposed,
@@ -25,7 +25,7 @@ from hfr_bench.model.attempt import (
 )
 from hfr_bench.model.ledger import EscalationPacket, LedgerEntry, Reservation
 from hfr_bench.model.record import text_digest
-from hfr_bench.model.task import ReconcileContract, TaskSpec, ToolSpec
+from hfr_bench.model.task import TaskSpec
 from hfr_bench.model.terms import Action, Channel, End, Landed, LedgerState
 from hfr_bench.model.trace import Escalated, ReconcileAnswered, StepEnded
 from hfr_bench.ports.calls import CallPort
@@ -37,70 +37,6 @@ from hfr_bench.ports.strategy import Strategy
 from hfr_bench.recovery.ledger import LedgerConflictError
 
 JudgeLanded = Callable[[str, str | None, str | None, Mapping[str, Any]], Landed]
-
-
-class TrialStopped(BaseException):
-    """Ends the trial from within a step. Not an Exception, so that no agent swallows it."""
-
-    def __init__(self, end: End, reason: str) -> None:
-        super().__init__(f"{end}: {reason}")
-        self.end = end
-        self.reason = reason
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """A logical step the agent asks for: the intent, where to send it, and what to send."""
-
-    number: int
-    intent: Intent
-    point: str
-    payload: Mapping[str, Any]
-    timeout_us: int
-    tool: ToolSpec | None = None
-
-    @property
-    def contract(self) -> ReconcileContract | None:
-        return self.tool.reconcile if self.tool else None
-
-
-@dataclass(frozen=True, slots=True)
-class StepResult:
-    """How a step ended for the agent: ACCEPT or REPLAN, and the last observations behind it."""
-
-    action: Action
-    observation: Observation | None
-    read: Observation | None = None
-
-
-@dataclass(slots=True)
-class _Progress:
-    """Where a step stands."""
-
-    step: Step
-    occurrence: int
-    target: str
-    attempts: int = 0
-    last: Observation | None = None
-    before: str | None = None
-    read: Observation | None = None
-    failed_at_us: int | None = None
-    key: str = ""
-    reads: dict[str, tuple[int, int]] = field(default_factory=dict)
-
-
-@dataclass(slots=True)
-class Tally:
-    """What the runtime knows of itself at the end of a trial."""
-
-    steps: int = 0
-    degraded_steps: int = 0
-    backoff_us: int = 0
-    human_us: int = 0
-    recovery_us: int = 0
-    recoveries: int = 0
-    committed: list[str] = field(default_factory=list)
-    packet: EscalationPacket | None = None
 
 
 @dataclass(slots=True)
@@ -123,6 +59,7 @@ class Guard:
     sums: Sums
     deadline_us: int
     tool_timeout_us: int
+    max_attempts: int = 32
     tally: Tally = field(default_factory=Tally)
     _state: dict[str, Any] = field(init=False)
     _occurrences: Counter[str] = field(default_factory=Counter)
@@ -153,7 +90,7 @@ class Guard:
     def _run(self, step: Step) -> StepResult:
         self._occurrences[step.point] += 1
         self.tally.steps += 1
-        at = _Progress(step, self._occurrences[step.point], step.intent.target)
+        at = Progress(step, self._occurrences[step.point], step.intent.target)
         event: StrategyEvent = Proposed(self._view(at))
         while True:
             decision = self._decide(at, event)
@@ -175,16 +112,27 @@ class Guard:
 
     # -- asking ---------------------------------------------------------------------------
 
-    def _decide(self, at: _Progress | None, event: StrategyEvent) -> Decision:
+    def _decide(self, at: Progress | None, event: StrategyEvent) -> Decision:
+        if at is not None:
+            at.decisions += 1
+            # Every attempt costs two decisions at the most; whatever asks for more is looping.
+            if at.decisions > 3 * self.max_attempts:
+                self._too_many()
         decision = self._asked(event)
         step, attempt = (at.step.number, at.attempts) if at else (0, 0)
         self.sink.write(decided_body(event, decision), step=step, attempt=attempt)
-        if at is not None and (decision.moves or decision.debit):
-            self._move(at, decision)
+        if at is not None:
+            at.key = decision.key or at.key
+            if decision.moves or decision.debit:
+                self._move(at, decision)
         if decision.delay_us:
             self.tally.backoff_us += decision.delay_us
             self.clock.wait(decision.delay_us)
         return decision
+
+    def _too_many(self) -> NoReturn:
+        most = f"more than max_attempts = {self.max_attempts} attempts of a step"
+        raise TrialStopped(End.LIMIT, most)
 
     def _asked(self, event: StrategyEvent) -> Decision:
         """The strategy's answer. Its own defects end the trial as its failure, never as a void."""
@@ -199,7 +147,7 @@ class Guard:
             raise TrialStopped(End.FAILED, broke) from error
         return decision
 
-    def _view(self, at: _Progress) -> StepView:
+    def _view(self, at: Progress) -> StepView:
         contract = at.step.contract
         return StepView(
             step=at.step.number,
@@ -215,7 +163,7 @@ class Guard:
 
     # -- doing ----------------------------------------------------------------------------
 
-    def _carry_out(self, at: _Progress, decision: Decision) -> StrategyEvent | StepResult:
+    def _carry_out(self, at: Progress, decision: Decision) -> StrategyEvent | StepResult:
         channel, contracted = at.step.intent.channel, at.step.contract is not None
         match decision.action:
             case Action.DISPATCH if contracted or not decision.prepare:
@@ -239,21 +187,21 @@ class Guard:
         undoable = f"the strategy chose {decision.action}, which cannot be done at {at.step.point}"
         raise TrialStopped(End.FAILED, undoable)
 
-    def _dispatch(self, at: _Progress) -> StrategyEvent:
+    def _dispatch(self, at: Progress) -> StrategyEvent:
         at.attempts += 1
         seen = self._attempt(at, at.step.point, at.occurrence, at.attempts, "agent")
         at.last, at.read = seen, None
         if not seen.answered and at.failed_at_us is None:
-            at.failed_at_us = self.clock.now_us()
+            at.failed_at_us = self.clock.now_us() - seen.latency_us
         truth = self.truth.truth() if self.shows_truth else None
         return Attempted(self._view(at), seen, truth)
 
-    def _prepare(self, at: _Progress) -> StrategyEvent:
+    def _prepare(self, at: Progress) -> StrategyEvent:
         seen = self._read(at, "prepare")
         at.before = seen.body if seen.answered else None
         return Prepared(self._view(at), seen)
 
-    def _reconcile(self, at: _Progress) -> StrategyEvent:
+    def _reconcile(self, at: Progress) -> StrategyEvent:
         """Read the world and let the suite's predicate judge it."""
         contract = at.step.contract
         assert contract is not None
@@ -266,7 +214,7 @@ class Guard:
         self.sink.write(body, step=at.step.number, attempt=at.attempts)
         return Reconciled(self._view(at), seen, landed)
 
-    def _read(self, at: _Progress, purpose: str) -> Observation:
+    def _read(self, at: Progress, purpose: str) -> Observation:
         """One attempt of a read made *for the strategy*, at a point of its own.
 
         A read that follows a failed one is its next attempt; any other is a new occurrence.
@@ -281,9 +229,12 @@ class Guard:
         return seen
 
     def _attempt(
-        self, at: _Progress, point: str, occurrence: int, attempt: int, purpose: str
+        self, at: Progress, point: str, occurrence: int, attempt: int, purpose: str
     ) -> Observation:
+        if at.made >= self.max_attempts:
+            self._too_many()
         self._operations += 1
+        at.made += 1
         step = at.step
         own = purpose == "agent"
         call = Call(
@@ -306,7 +257,7 @@ class Guard:
             call = replace(call, target=contract.read, payload=payload, timeout_us=limit_us)
         return self.onion[call.channel].attempt(call)
 
-    def _keyed(self, at: _Progress) -> Mapping[str, Any]:
+    def _keyed(self, at: Progress) -> Mapping[str, Any]:
         """The arguments, with the ledger's key where the tool takes one."""
         tool = at.step.tool
         if tool is None or tool.idempotency_key_param is None or not at.key:
@@ -315,7 +266,7 @@ class Guard:
 
     # -- ledger, people, ends ---------------------------------------------------------------
 
-    def _move(self, at: _Progress, decision: Decision) -> None:
+    def _move(self, at: Progress, decision: Decision) -> None:
         """Debit and moves in one transaction, durable before anything is done about them."""
         at.key = next((m.key for m in decision.moves if m.to is LedgerState.PREPARED), at.key)
         before = {m.key: self.ledger.get(m.key) for m in decision.moves}
@@ -332,7 +283,7 @@ class Guard:
                 goal_version=self.task.goal_version,
                 attempts=at.attempts,
                 evidence=move.evidence,
-                operation_id=f"{self.trial_id}.{self._operations}",
+                operation_id=self._operation(move.to),
                 updated_us=self.clock.now_us(),
             )
             for move in decision.moves
@@ -348,17 +299,23 @@ class Guard:
                 ledger_body(entry, old.state if old else None), step=entry.step, attempt=at.attempts
             )
 
-    def _escalate(self, at: _Progress | None, decision: Decision) -> NoReturn:
+    def _operation(self, to: LedgerState) -> str:
+        """The operation a move is about: PREPARED announces the next one."""
+        return f"{self.trial_id}.{self._operations + (to is LedgerState.PREPARED)}"
+
+    def _escalate(self, at: Progress | None, decision: Decision) -> NoReturn:
         packet = self._packet(at, decision)
         self.tally.packet = packet
         self.sink.write(Escalated(packet=packet), step=packet.step)
+        if at is not None:
+            self._recovered(at)
         cost_microusd, delay_us = self.human.take(packet)
         self.sums.charge(cost_microusd)
         self.tally.human_us += delay_us
         self.clock.wait(delay_us)
         raise TrialStopped(End.ESCALATED, decision.reason)
 
-    def _packet(self, at: _Progress | None, decision: Decision) -> EscalationPacket:
+    def _packet(self, at: Progress | None, decision: Decision) -> EscalationPacket:
         """What is known: from the ledger where there is one, else from the answers seen."""
         committed, unknown = list(self.tally.committed), []
         if self.keeps_ledger:
@@ -375,14 +332,22 @@ class Guard:
             committed=tuple(committed),
             unknown=tuple(unknown),
             evidence=decision.fault.evidence if decision.fault else "",
+            suggestion="find out whether the unknown writes are in"
+            if unknown
+            else "try again later",
         )
 
-    def _end_step(self, at: _Progress, result: StepResult) -> None:
-        intent, last = at.step.intent, at.last
-        accepted = result.action is Action.ACCEPT
-        if accepted and at.failed_at_us is not None:
+    def _recovered(self, at: Progress) -> None:
+        """Time from the start of the first failed attempt to recovery or escalation (§6.6.4)."""
+        if at.failed_at_us is not None:
             self.tally.recoveries += 1
             self.tally.recovery_us += self.clock.now_us() - at.failed_at_us
+
+    def _end_step(self, at: Progress, result: StepResult) -> None:
+        intent, last = at.step.intent, at.last
+        accepted = result.action is Action.ACCEPT
+        if accepted:
+            self._recovered(at)
         refused = last is not None and last.domain_error
         if accepted and intent.channel is Channel.TOOL and intent.level.writes and not refused:
             self.tally.committed.append(intent.stepless_key)

@@ -35,7 +35,7 @@ def cells(
         for seed in prereg.seeds:
             for rate in rates:
                 draw = Draw(
-                    task.suite, task.task_id, seed, f"{plan.matrix}-{rate:g}", rate, plan.coupling
+                    task.suite, task.task_id, seed, f"{plan.matrix}-{rate}", rate, plan.coupling
                 )
                 points = task.fault_points if rate else ()
                 yield Cell(

@@ -9,7 +9,7 @@ the answer) and written by the trial's own thread, so that one file has one writ
 
 from collections import deque
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from hfr_bench.errors import InfrastructureError
 from hfr_bench.model.attempt import Call, Decision, Observation, StrategyEvent, Truth
@@ -87,14 +87,18 @@ class TruthQueue:
 
 @dataclass(slots=True)
 class Sums:
-    """What a trial adds up to, over all attempts of all purposes."""
+    """What a trial adds up to. `attempts`: the agent's; `reads`: made for the strategy.
+
+    `ambiguous`: numbers of the agent's write steps of which an attempt got no answer.
+    """
 
     attempts: int = 0
+    reads: int = 0
     cost_microusd: int | None = 0
     tokens_in: int = 0
     tokens_out: int = 0
     injected_wait_us: int = 0
-    ambiguous_writes: int = 0
+    ambiguous: set[int] = field(default_factory=set)
 
     def charge(self, microusd: int | None) -> None:
         """Add a cost; one unknown price makes the sum unknown (never zero)."""
@@ -144,14 +148,20 @@ class Seen:
 
     def _add(self, call: Call, seen: Observation) -> None:
         sums = self._sums
-        sums.attempts += 1
+        sums.attempts += call.purpose == "agent"
+        sums.reads += call.purpose != "agent"
         sums.charge(seen.cost_microusd)
         sums.tokens_in += seen.tokens_in
         sums.tokens_out += seen.tokens_out
         if not seen.answered:
             sums.injected_wait_us += seen.latency_us
-            if call.intent is not None and call.intent.level.writes and seen.sent:
-                sums.ambiguous_writes += 1
+            if (
+                call.intent is not None
+                and call.intent.level.writes
+                and seen.exception
+                and seen.sent
+            ):
+                sums.ambiguous.add(call.step)
 
 
 class WorldTools:
@@ -219,10 +229,12 @@ def _started(call: Call) -> AttemptStarted:
 def _ended(seen: Observation) -> AttemptEnded:
     return AttemptEnded(
         answered=seen.answered,
+        sent=seen.sent,
         status=seen.status,
         exception=seen.exception,
         domain_error=seen.domain_error,
         response_digest="" if seen.exception else text_digest(seen.body),
+        retry_after=seen.headers.get("retry-after"),
         returned_model=seen.returned_model,
         finish_reason=seen.finish_reason,
         tokens_in=seen.tokens_in,

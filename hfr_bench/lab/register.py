@@ -48,7 +48,10 @@ def load_prereg(folder: Path) -> Preregistration:
     path = folder / PREREG
     if not path.is_file():
         raise BadInputError(f"{folder}: no {PREREG} in it; `hfr-bench new` writes one")
-    return content.read_record(path, Preregistration)
+    prereg = content.read_record(path, Preregistration)
+    if prereg.v != 1:
+        raise BadInputError(f"{path}: v: {prereg.v} is not known here; this version reads v: 1")
+    return prereg
 
 
 def freeze(folder: Path) -> Lock:
@@ -133,20 +136,28 @@ def check_sources(experiment: Experiment, bench: Bench) -> None:
                 f"{where}: suite {was.suite!r} changed after freezing: "
                 f"{_first_difference(was.model_dump(), now.model_dump())}"
             )
+    check_content(experiment)
+    frozen, found = lock.prices_digest, bench.backend.prices_digest
+    if frozen != found:
+        raise _changed(where, "prices", frozen, found)
+
+
+def check_content(experiment: Experiment) -> None:
+    """The fault kinds and the matrix must still be what was frozen. Raises BadInputError."""
+    lock, matrix = experiment.lock, content.matrix(experiment.prereg.faults.matrix)
     for what, frozen, found in (
         ("fault kinds", lock.kinds_digest, content.kinds_digest()),
-        (
-            "fault matrix",
-            lock.matrix_digest,
-            content.matrix(experiment.prereg.faults.matrix).digest(),
-        ),
-        ("prices", lock.prices_digest, bench.backend.prices_digest),
+        ("fault matrix", lock.matrix_digest, matrix.digest()),
     ):
         if frozen != found:
-            raise BadInputError(
-                f"{where}: the {what} changed after freezing ({frozen[:12]} -> {found[:12]}); "
-                "run with the version that froze it, or freeze a new directory"
-            )
+            raise _changed(experiment.path, what, frozen, found)
+
+
+def _changed(where: Path, what: str, frozen: str, found: str) -> BadInputError:
+    return BadInputError(
+        f"{where}: the {what} changed after freezing ({frozen[:12]} -> {found[:12]}); "
+        "use the version that froze it, or freeze a new directory"
+    )
 
 
 def _first_difference(was: dict[str, object], now: dict[str, object]) -> str:
@@ -244,4 +255,8 @@ def _read(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except FileNotFoundError as error:
-        raise BadInputError(f"{path}: missing; run `hfr-bench freeze` first") from error
+        raise BadInputError(
+            f"{path}: missing; run `hfr-bench freeze` first, or put the frozen file back"
+        ) from error
+    except UnicodeDecodeError as error:
+        raise BadInputError(f"{path}: is not text; put the frozen file back") from error

@@ -93,7 +93,9 @@ def verdict(report: Report) -> str:
     """Whether the report may be believed, in one line."""
     done = f"{report.trials_analysed} of {report.trials_planned} planned trials analysed"
     if not report.valid:
-        return f"INVALID: see the delivery audit and the notes; {done}. Do not use the numbers."
+        why = "; ".join(c.name for c in report.controls if c.decides and c.passed is False)
+        why = f"not true: {why}" if why else "see the notes"
+        return f"INVALID ({why}); {done}. Do not use the numbers."
     state = "complete" if report.complete else "INCOMPLETE"
     failed = sum(control.passed is False for control in report.controls)
     return f"valid, {state}: {done}" + (f"; {failed} control(s) FAILED" if failed else "")
@@ -233,8 +235,10 @@ def _calm(report: Report, find: Find) -> Table | None:
         [Cell(arm), *(brief(find(m, arm, 0.0), bounds=m in BOUNDED) for m in A)]
         for arm in report.arms
     ]
-    header = ["Arm", *(head(metric, report) for metric in A[:-1]), "Own dup. k/n, /1000"]
-    legend = "What recovery costs when nothing fails, and the arm's own duplicates."
+    header = ["Arm", *(head(metric, report) for metric in A[:-1]), "Own harm k/n, /1000"]
+    legend = (
+        "What recovery costs when nothing fails, and the arm's own harm (the model's mistakes)."
+    )
     return titled(report, "Without faults", header, rows, legend)
 
 

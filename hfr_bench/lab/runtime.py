@@ -4,7 +4,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from hfr_bench.lab.guard import Guard, Step, StepResult
+from hfr_bench.lab.guard import Guard
+from hfr_bench.lab.step import Step, StepResult
 from hfr_bench.model.attempt import Intent, Observation
 from hfr_bench.model.prereg import Limits, ModelPins
 from hfr_bench.model.record import canonical, json_digest, text_digest

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Mapping
 
 from hfr_bench.faults.audit import AUDITED, audit
-from hfr_bench.lab.execute import read_end, trial_path
+from hfr_bench.lab.execute import read_end
 from hfr_bench.lab.register import Experiment
 from hfr_bench.lab.store import Store
 from hfr_bench.model.record import Record
@@ -43,11 +43,12 @@ class Status(Record):
 def status(experiment: Experiment, kinds: Mapping[str, KindSpec]) -> Status:
     """Read how far the experiment is. Reads every trace, but only what the audit needs."""
     graded, voids = 0, Counter[str]()
+    store = Store(experiment.path)
     for row in experiment.plan:
         for round_no in range(1, experiment.prereg.void_rounds + 2):
-            end = read_end(trial_path(experiment.path, row, round_no))
-            if end and end.get("void"):
-                voids[str(end["void"])] += 1
+            end = read_end(store, row, round_no)
+            if end and end.void:
+                voids[end.void] += 1
             elif end:
                 graded += 1
                 break
@@ -81,7 +82,8 @@ def _delivery(
         bad += [str(line) for line in store.check(file).bad]
         schedule = experiment.book.schedule(trial.schedule_id)
         trace = store.trace(file, AUDITED)
-        for one in audit(trace.events, schedule, kinds, injected=trial.injected).deliveries:
+        found = audit(trace.events, schedule, kinds, injected=trial.injected)
+        for one in found.deliveries:
             key = (one.event.layer.value, one.event.kind)
             reached[key] += one.reached
             delivered[key] += one.delivered

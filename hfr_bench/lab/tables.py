@@ -12,7 +12,7 @@ from hfr_bench.model.report import AuditRow, Estimate, PairedEstimate, Report
 from hfr_bench.model.terms import Origin
 from hfr_bench.stats.metrics import METRICS, Kind
 
-A = ("sr", "cost_mean", "p50", "p95", "dup_1000")
+A = ("sr", "cost_mean", "p50", "p95", "harm_1000")
 # Giving up must not win: success, clean success and harm stand before safe completion.
 B = ("sr", "csr", "harm_1000", "scr", "scr_strict", "cps", "ra", "p95", "esc")
 C = ("dup_1000", "dup_ambiguous", "unwanted_1000", "far", "esc")
@@ -194,8 +194,8 @@ def _capability(report: Report) -> Table:
 
 def _ability(report: Report, find: Find) -> Table:
     rows = _grid(report, find, A, 0.0)
-    header = ["Arm", *(head(metric, report) for metric in A[:-1]), "Own dup/1000"]
-    legend = "No faults: what recovery costs when nothing fails, and the arm's own duplicates."
+    header = ["Arm", *(head(metric, report) for metric in A[:-1]), "Own harm/1000"]
+    legend = "No faults: what recovery costs, and the arm's own harm (the model's mistakes)."
     return titled(report, "Table A: ability, no faults", header, rows, legend)
 
 
@@ -254,7 +254,10 @@ def delivery(report: Report) -> Table:
             _audit_row(kind, layer, row.arm, [row]) for row in found if row.delivered != row.reached
         ]
     header = ("Kind", "Layer", "Arm", "Scheduled", "Reached", "Delivered", "Seen instead")
-    legend = "Recomputed from what the outer recorder saw. Reached must equal delivered."
+    legend = (
+        "Recomputed from what the outer recorder saw. Reached must equal delivered; scheduled "
+        "counts every step that might have come."
+    )
     return titled(report, "Delivery audit", header, rows, legend, left=3)
 
 
@@ -314,6 +317,13 @@ def _worst(low: float | None, high: float | None) -> str:
 def checks(report: Report) -> Table:
     """The controls."""
     words = {True: "ok", False: "FAILED", None: "not checked"}
-    rows = [[Cell(words[c.passed]), Cell(c.name), Cell(c.detail)] for c in report.controls]
-    legend = "Checks on the harness itself, not on the arms."
+    rows = [
+        [
+            Cell("INVALID" if c.decides and c.passed is False else words[c.passed]),
+            Cell(c.name),
+            Cell(c.detail),
+        ]
+        for c in report.controls
+    ]
+    legend = "Checks on the harness itself. INVALID: no number may be used; FAILED: a warning."
     return titled(report, "Controls", ("Result", "Check", "Detail"), rows, legend, left=3)

@@ -13,12 +13,18 @@ from typing import Any
 from hfr_bench.errors import InfrastructureError
 from hfr_bench.faults.cursor import Cursor
 from hfr_bench.lab.clock import VirtualClock, WallClock, make_clock
-from hfr_bench.lab.guard import Guard, TrialStopped
+from hfr_bench.lab.guard import Guard
 from hfr_bench.lab.journal import TrialJournal
-from hfr_bench.lab.judge import judge_effects, packet_is_true
+from hfr_bench.lab.judge import (
+    atomic_groups,
+    expected_counts,
+    judge_effects,
+    packet_is_true,
+)
 from hfr_bench.lab.ledger import MemoryLedger
 from hfr_bench.lab.recorder import ProviderError, Seen, Sums, TruthQueue, WorldTools
 from hfr_bench.lab.runtime import GuardedRuntime
+from hfr_bench.lab.step import TrialStopped
 from hfr_bench.lab.wire import Bench, WorkerScope
 from hfr_bench.model.attempt import Observation
 from hfr_bench.model.ledger import EscalationPacket
@@ -30,7 +36,12 @@ from hfr_bench.model.trial import Grade, Outcome, PlanRow, TrialResult
 from hfr_bench.ports.agent import Oracle
 from hfr_bench.ports.injector import Scene
 from hfr_bench.ports.llm import ModelScope
-from hfr_bench.ports.sandbox import HostDiedError
+from hfr_bench.ports.sandbox import HostDiedError, HostRefusedError
+from hfr_bench.ports.suite import World
+
+
+class CheckerError(InfrastructureError):
+    """The checker could not grade: the trial measures nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +68,8 @@ def run_trial(scope: WorkerScope, row: PlanRow, round_no: int, path: Path) -> Tr
             result = run.graded(round_no)
         except ProviderError as error:
             result = run.void(round_no, VoidCause.PROVIDER, str(error))
+        except CheckerError as error:
+            result = run.void(round_no, VoidCause.CHECKER, str(error))
         except InfrastructureError as error:
             if isinstance(error, HostDiedError):
                 scope.drop_world(trial.suite)
@@ -104,10 +117,18 @@ class _Run:
             )
             ended = self._live(guard, runtime)
         self._truth.drain(self._journal)
-        grade = world.grade(runtime.said)
+        grade = self._graded(world, runtime.said)
         return self._result(round_no, outcome=self._outcome(ended, grade), grade=grade)
 
+    @staticmethod
+    def _graded(world: World, said: list[str]) -> Grade:
+        try:
+            return world.grade(said)
+        except HostRefusedError as error:
+            raise CheckerError(f"the checker refused: {error}") from error
+
     def void(self, round_no: int, cause: VoidCause, reason: str) -> TrialResult:
+        self._truth.drain(self._journal)
         return self._result(round_no, cause=cause, reason=reason[:500])
 
     # -- running ----------------------------------------------------------------------------
@@ -167,6 +188,7 @@ class _Run:
             sums=self._sums,
             deadline_us=round(self._task.deadline_s * 1_000_000),
             tool_timeout_us=round(prereg.limits.tool_timeout_s * 1_000_000),
+            max_attempts=prereg.limits.max_attempts,
         )
 
     def _scene(self, layer: Layer) -> Scene:
@@ -216,7 +238,8 @@ class _Run:
     def _outcome(self, ended: _Ended, grade: Grade) -> Outcome:
         trial = self._row.trial
         events = self._journal.events
-        effects = judge_effects(events, self._bench.sealed(trial.suite, trial.task_id))
+        sealed = self._bench.sealed(trial.suite, trial.task_id)
+        effects = judge_effects(events, expected_counts(sealed), atomic_groups(sealed))
         packet = self._packet()
         return Outcome(
             official=grade.official,
@@ -227,7 +250,7 @@ class _Run:
             reason=ended.reason,
             packet_true=None if packet is None else packet_is_true(events, packet),
             degraded_steps=self._guard.tally.degraded_steps if self._guard else 0,
-            ambiguous_writes=self._sums.ambiguous_writes,
+            ambiguous_writes=len(self._sums.ambiguous),
             **effects._asdict(),
         )
 
@@ -263,6 +286,7 @@ class _Run:
             void_reason=reason,
             steps=tally.steps if tally else 0,
             attempts=sums.attempts,
+            reads=sums.reads,
             cost_microusd=sums.cost_microusd,
             latency_us=self._clock.now_us(),
             injected_wait_us=sums.injected_wait_us,
@@ -300,4 +324,5 @@ def _started(bench: Bench, row: PlanRow, task: TaskSpec, round_no: int) -> Trial
         clock=prereg.clock,
         injected=trial.injected,
         source=bench.source(trial.suite),
+        expected=expected_counts(bench.sealed(trial.suite, trial.task_id)),
     )

@@ -11,6 +11,7 @@ from hfr_bench.errors import BadInputError
 from hfr_bench.lab.book import ScheduleBook
 from hfr_bench.model.ledger import EscalationPacket
 from hfr_bench.model.prereg import Arm, HumanPrice, Preregistration, SourcePin
+from hfr_bench.model.record import text_digest
 from hfr_bench.model.schedule import FaultSchedule, KindSpec
 from hfr_bench.model.task import SealedTask, TaskSpec
 from hfr_bench.model.terms import ClockKind, Criticality, Origin
@@ -54,6 +55,8 @@ class Bench(AbstractContextManager["Bench"]):
         self.backend: LlmBackend = plugins.find("llms", prereg.model.llm)(**prereg.model.config)
         self.kinds: Mapping[str, KindSpec] = content.kinds()
         self.upstream = ""
+        # Not what schedules are keyed by: a strategy's own draws must not tell it its faults.
+        self._chance_salt = text_digest(f"strategy\0{prereg.digest()}")
         self._check()
 
     def __exit__(
@@ -131,11 +134,11 @@ class Bench(AbstractContextManager["Bench"]):
     def strategy(self, arm: Arm, task: TaskSpec | None = None, seed: int = 0) -> Strategy:
         """A strategy for one trial. Raises ValueError for a setting it does not know."""
         models = self.prereg.model
-        ladder = arm.equipment.ladder and models.backup
+        ladder = arm.equipment.ladder
         kit = Kit(
             equipment=arm.equipment,
-            substitutes={models.agent: (models.backup,)} if ladder and models.backup else {},
-            chance_key=(task.suite, task.task_id, seed) if task else (),
+            substitutes=_either_way(models.agent, models.backup) if ladder else {},
+            chance_key=(self._chance_salt, task.suite, task.task_id, seed) if task else (),
             criticality=task.criticality if task else Criticality.MEDIUM,
         )
         strategy: Strategy = self._strategy_plugs[arm.strategy](arm.config, kit)
@@ -192,6 +195,8 @@ class Bench(AbstractContextManager["Bench"]):
     def _check_latencies(self, names: set[str]) -> None:
         """A failing answer slower than the timeout would be seen as a timeout, not as declared."""
         limits = self.prereg.limits
+        if self.prereg.tool_price.latency_s >= limits.tool_timeout_s:
+            raise BadInputError("tool_price.latency_s: must be below limits.tool_timeout_s")
         timeout_ms = 1000 * min(limits.model_timeout_s, limits.tool_timeout_s)
         for name in sorted(names & set(self.kinds)):
             if self.kinds[name].latency_ms >= timeout_ms:
@@ -202,6 +207,11 @@ class Bench(AbstractContextManager["Bench"]):
 
     def _all_sealed(self) -> tuple[SealedTask, ...]:
         return tuple(self.sealed(suite, task_id) for suite, task_id in self.tasks)
+
+
+def _either_way(agent: str, backup: str | None) -> dict[str, tuple[str, ...]]:
+    """Two equal models stand in for each other; without a backup there is nothing to turn to."""
+    return {} if backup is None else {agent: (backup,), backup: (agent,)}
 
 
 class WorkerScope(AbstractContextManager["WorkerScope"]):

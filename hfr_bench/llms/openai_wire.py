@@ -169,14 +169,29 @@ def _observe(response: httpx.Response, cost: int | None, latency_us: int) -> Obs
 
 
 def _completion(raw: bytes) -> tuple[dict[str, Any], dict[str, Any]] | None:
-    """The completion and its first choice, or None if there is no message in it."""
+    """The completion and its first choice, or None if no message can be read from it."""
     try:
         completion = json.loads(raw)
         choice = completion["choices"][0]
-        readable = isinstance(choice["message"], dict)
-    except (ValueError, LookupError, TypeError):
+        readable = _is_message(choice["message"])
+    except (ValueError, LookupError, TypeError, RecursionError):
         return None
     return (completion, choice) if readable else None
+
+
+def _is_message(message: Any) -> bool:
+    """A message an agent can go on with: text or none, and whole tool calls or none."""
+    if not isinstance(message, dict) or not isinstance(message.get("content"), str | None):
+        return False
+    calls = message.get("tool_calls")
+    return calls is None or (isinstance(calls, list) and all(_is_call(call) for call in calls))
+
+
+def _is_call(call: Any) -> bool:
+    function = call.get("function") if isinstance(call, dict) else None
+    if not isinstance(function, dict) or not isinstance(call.get("id"), str):
+        return False
+    return isinstance(function.get("name"), str) and isinstance(function.get("arguments"), str)
 
 
 def _text(value: Any) -> str | None:

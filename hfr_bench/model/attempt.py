@@ -144,7 +144,8 @@ class Decision:
 
     `prepare`: with DISPATCH, make the before-read of the write's recovery contract instead.
     `delay_us`: wait before going on. `substitute`: the new target of a DEGRADE.
-    `debit`: retries taken from the budgets, in one transaction with `moves`.
+    `debit`: retries taken from the budgets, in one transaction with `moves`. `key`: the
+    idempotency key to send under; default the one of the step's last PREPARED move.
     """
 
     action: Action
@@ -157,6 +158,7 @@ class Decision:
     fault: Fault | None = None
     moves: tuple[LedgerMove, ...] = ()
     debit: int = 0
+    key: str = ""
     budget: BudgetView = BudgetView()
 
 

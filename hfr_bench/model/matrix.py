@@ -1,5 +1,9 @@
 """Fault matrices (`injectors/matrices/*.yaml`): which kinds, in which mix, at which points."""
 
+from typing import Annotated
+
+from pydantic import Field
+
 from hfr_bench.model.record import Record
 
 
@@ -9,9 +13,9 @@ class Mix(Record):
     `rate_scale` multiplies the experiment's rate at these points.
     """
 
-    points: tuple[str, ...]
-    kinds: dict[str, float]
-    rate_scale: float = 1.0
+    points: tuple[str, ...] = Field(min_length=1)
+    kinds: dict[str, Annotated[float, Field(gt=0)]] = Field(min_length=1)
+    rate_scale: float = Field(default=1.0, ge=0)
 
 
 class FaultMatrix(Record):

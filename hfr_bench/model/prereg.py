@@ -79,9 +79,13 @@ class FaultPlan(Record):
 
 
 class Limits(Record):
-    """Bounds of one trial. Timeouts are of one attempt, in trial seconds."""
+    """Bounds of one trial. Timeouts are of one attempt, in trial seconds.
+
+    `max_attempts`: of one step, reads for the strategy included; no strategy may loop for ever.
+    """
 
     max_steps: int = Field(default=60, ge=1, le=1000)
+    max_attempts: int = Field(default=32, ge=1, le=1000)
     model_timeout_s: float = Field(default=60.0, gt=0)
     tool_timeout_s: float = Field(default=10.0, gt=0)
 

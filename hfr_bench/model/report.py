@@ -81,11 +81,12 @@ class VoidRow(Record):
 
 
 class ControlRow(Record):
-    """A check on the harness itself."""
+    """A check on the harness itself. `decides`: where it fails, the experiment is not valid."""
 
     name: str
     passed: bool | None
     detail: str
+    decides: bool = False
 
 
 class HypothesisRow(Record):

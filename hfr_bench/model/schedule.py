@@ -19,14 +19,14 @@ class Lasts(Record):
     """
 
     unit: Literal["attempts", "target", "trial", "seconds"] = "attempts"
-    n: int = 1
+    n: int = Field(default=1, ge=1)
 
 
 class Respond(Record):
     """The client gets an HTTP answer (model layer) or an error answer (tool layer)."""
 
     type: Literal["respond"] = "respond"
-    status: int
+    status: int = Field(ge=100, le=599)
     headers: dict[str, str] = {}
     body: str = ""
 
@@ -42,7 +42,7 @@ class Stall(Record):
     """No answer for `stall_s` seconds, then the connection ends. Longer than any timeout = hang."""
 
     type: Literal["stall"] = "stall"
-    stall_s: float
+    stall_s: float = Field(ge=0)
     forward: bool = False
 
 
@@ -66,11 +66,10 @@ class KindSpec(Record):
     points: tuple[str, ...] = ()
     levels: tuple[SideEffect, ...] = tuple(SideEffect)
     wire: dict[str, Wire] = {}
-    lands: float | None = None
+    lands: float | None = Field(default=None, ge=0, le=1)
     lasts: tuple[tuple[float, Lasts], ...] = ((1.0, Lasts()),)
     params: dict[str, tuple[int | str, ...]] = {}
-    latency_ms: int = 0
-    clears_by: str = "retry"
+    latency_ms: int = Field(default=0, ge=0)
     safe_outcome: SafeOutcome = SafeOutcome.COMPLETE
     safe_outcome_when: dict[SideEffect, SafeOutcome] = {}
     observation_points: tuple[str, ...] = ()

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from hfr_bench.model.record import Record, canonical
+from hfr_bench.model.record import Record, digest
 from hfr_bench.model.terms import Criticality, Layer, SideEffect
 
 
@@ -43,8 +43,8 @@ class ToolSpec(Record):
     irreversible: bool = False
 
     def natural_key(self, arguments: Mapping[str, Any]) -> str:
-        """Tool and identifying arguments: two effects with the same one are the same effect."""
-        return canonical([self.name, {n: arguments.get(n) for n in self.identity_args}]).decode()
+        """Digest of tool and identifying arguments: effects that share it are the same effect."""
+        return digest([self.name, {n: arguments.get(n) for n in self.identity_args}])
 
 
 class FaultPoint(Record):

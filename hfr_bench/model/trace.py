@@ -26,7 +26,10 @@ from hfr_bench.model.trial import TrialResult
 
 
 class TrialStarted(Record):
-    """First line of a trial: everything it was registered as."""
+    """First line of a trial: everything it was registered as.
+
+    `expected`: how often the task wants each effect, by the digest of its natural key.
+    """
 
     type: Literal["trial_started"] = "trial_started"
     prereg_digest: str
@@ -49,6 +52,7 @@ class TrialStarted(Record):
     clock: str
     injected: bool = True
     source: str = ""
+    expected: dict[str, int] = {}
 
 
 class AttemptStarted(Record):
@@ -71,14 +75,19 @@ class AttemptStarted(Record):
 
 
 class AttemptEnded(Record):
-    """Seen: what came back. `response_digest` of the raw body; money in micro-dollars."""
+    """Seen: what came back. `response_digest` of the raw body; money in micro-dollars.
+
+    `retry_after`: that header as it was seen, or null.
+    """
 
     type: Literal["attempt_ended"] = "attempt_ended"
     answered: bool
+    sent: bool = True
     status: int | None = None
     exception: str | None = None
     domain_error: bool = False
     response_digest: str = ""
+    retry_after: str | None = None
     returned_model: str | None = None
     finish_reason: str | None = None
     tokens_in: int = 0
@@ -126,8 +135,8 @@ class FaultInjected(Record):
 class EffectExecuted(Record):
     """Truth: a tool really ran. An *effect* is an execution with `changed` (or at level R3).
 
-    `natural_key`: tool and identifying arguments, free text left out. `changed`: rows that
-    changed. `actor`: agent, user or strategy.
+    `natural_key`: digest of tool and identifying arguments (they are benchmark text, which stays
+    out of traces). `changed`: rows that changed. `actor`: agent, user or strategy.
     """
 
     type: Literal["effect"] = "effect"

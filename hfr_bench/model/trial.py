@@ -48,7 +48,11 @@ class Grade(Record):
 
 
 class Outcome(Record):
-    """What a graded trial came to (DESIGN §7). Counts are effects, not attempts."""
+    """What a graded trial came to (DESIGN §7). Counts are effects, not attempts.
+
+    `ambiguous_writes`: the agent's write steps of which an attempt got no answer at all.
+    `lost_effects`: effects that landed while their answer was lost; what a resend can double.
+    """
 
     official: float
     goal_met: bool
@@ -64,6 +68,7 @@ class Outcome(Record):
     packet_true: bool | None = None
     degraded_steps: int = 0
     ambiguous_writes: int = 0
+    lost_effects: int = 0
 
     @property
     def succeeded(self) -> bool:
@@ -81,6 +86,7 @@ class Outcome(Record):
 class TrialResult(Record):
     """What the last trace line carries: identity, outcome or void, and the sums.
 
+    `attempts` are of the agent's steps, `reads` were made for the strategy (charged all the same).
     `latency_us` is trial time and contains `injected_wait_us` (waiting that faults caused) and
     `human_us`. `cost_microusd` contains verification, reconcile and people; None = unknown price.
     """
@@ -102,6 +108,7 @@ class TrialResult(Record):
     void_reason: str = ""
     steps: int = 0
     attempts: int = 0
+    reads: int = 0
     cost_microusd: int | None = 0
     latency_us: int = 0
     injected_wait_us: int = 0
@@ -111,8 +118,6 @@ class TrialResult(Record):
     recoveries: int = 0
     tokens_in: int = 0
     tokens_out: int = 0
-    reached: int = 0
-    delivered: int = 0
     state_digest: str = ""
 
     @model_validator(mode="after")

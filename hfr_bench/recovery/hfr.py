@@ -43,7 +43,10 @@ _HOPELESS = (FaultClass.PERMANENT, FaultClass.REFUSAL, FaultClass.CONTEXT_OVERFL
 
 
 class Hfr:
-    """The controller. State: budgets, the step at hand, and the ledger's states by key."""
+    """Classify, then decide under budget, deadline and side-effect risk (paper §4).
+
+    State: budgets, the step at hand, and the ledger's states by key.
+    """
 
     def __init__(self, config: Mapping[str, Any], kit: Kit) -> None:
         self._config = take(config, DEFAULTS, "hfr")
@@ -77,10 +80,12 @@ class Hfr:
         if not self._keeps_ledger(view):
             return Decision(Action.DISPATCH)
         entry = _entry(state)
+        if view.now_us > view.deadline_us:
+            return Decision(Action.ESCALATE, "the deadline is past: no more writes")
         if entry == LedgerState.UNKNOWN:
             return self._ask_world(state, view, None, "the same write is still unresolved")
         if entry == LedgerState.PREPARED:
-            return Decision(Action.DISPATCH, "idempotent: same key again")
+            return Decision(Action.DISPATCH, "idempotent: same key again", key=state["step"]["key"])
         if view.needs_before and self._kit.equipment.query and not state["step"]["read_before"]:
             return Decision(Action.DISPATCH, "read before an accumulating write", prepare=True)
         return Decision(Action.DISPATCH, moves=_move(state, view, LedgerState.PREPARED))
@@ -193,6 +198,8 @@ class Hfr:
         other = next_equal(view.target, used, self._kit.substitutes)
         budget = self._budget(state)
         if other is None or not may_substitute(fault.fault_class) or not budget.affords():
+            return None
+        if not in_time(view.now_us, 0, self._kit.estimate_us, view.deadline_us):
             return None
         return Decision(
             Action.DEGRADE_MODEL,

@@ -106,7 +106,9 @@ class OracleRecovery(_Plain):
             return Decision(Action.ACCEPT, "it landed")
         if truth.clears_by == "substitute":
             other = next_equal(view.target, (view.target,), self._kit.substitutes)
-            if other is not None:
+            if other is None:
+                return Decision(Action.ESCALATE, "only another model helps, and there is none")
+            if view.attempts < self._config["attempts"]:
                 return Decision(
                     Action.DEGRADE_MODEL,
                     "only another model helps",

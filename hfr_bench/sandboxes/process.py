@@ -28,16 +28,21 @@ from hfr_bench.ports.sandbox import (
 
 # What a host needs of our environment; nothing else (and so no key) is handed on.
 _ENVIRONMENT = ("PATH", "LANG", "LC_ALL", "HOME", "SSL_CERT_FILE", "OPENBLAS_CORETYPE")
+_PREFIX = "hfr-host-"
 _STDERR_KEPT = 2000
 
 
 class ProcessSandbox:
-    """Implements `ports.sandbox.Sandbox`. `close` ends every host it started."""
+    """Child processes on this machine, for suites whose code is trusted; isolates nothing else.
+
+    Implements `ports.sandbox.Sandbox`. `close` ends every host it started.
+    """
 
     name = "process"
     image_id = None
 
     def __init__(self) -> None:
+        _sweep()
         self._hosts: list[_ProcessHost] = []
 
     def start(self, command: HostCommand) -> ToolHost:
@@ -54,7 +59,7 @@ class _ProcessHost:
     """One child and its stdio. Requests are answered in order, one at a time."""
 
     def __init__(self, command: HostCommand) -> None:
-        self._dir = Path(tempfile.mkdtemp(prefix="hfr-host-"))
+        self._dir = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-"))
         self._stderr = (self._dir / "stderr").open("w+b")
         env = {k: v for k in _ENVIRONMENT if (v := os.environ.get(k))}
         try:
@@ -159,6 +164,16 @@ def _wait(fd: int, what: int, deadline: float) -> None:
     poll.register(fd, what)
     if left_s <= 0 or not poll.poll(left_s * 1000):
         raise TimeoutError
+
+
+def _sweep() -> None:
+    """Remove what a killed harness left: folders named after a process that is no more."""
+    if not Path("/proc/self").exists():
+        return  # no way to tell the living from the dead here
+    for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*-*"):
+        owner = folder.name.removeprefix(_PREFIX).partition("-")[0]
+        if owner.isdigit() and not Path(f"/proc/{owner}").exists():
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def _kill_group(pid: int) -> None:

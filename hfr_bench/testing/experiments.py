@@ -8,16 +8,18 @@ from typing import Any, NamedTuple
 from hfr_bench.errors import BadInputError
 from hfr_bench.faults.cursor import Cursor
 from hfr_bench.faults.draw import uniform
+from hfr_bench.model.ledger import EscalationPacket
 from hfr_bench.model.prereg import Analysis, Arm, FaultPlan, Lock, Preregistration, SuiteSelection
 from hfr_bench.model.schedule import FaultEvent, FaultSchedule
-from hfr_bench.model.terms import End, Origin
-from hfr_bench.model.trace import AttemptEnded
+from hfr_bench.model.terms import Action, End, Origin, SideEffect
+from hfr_bench.model.trace import AttemptEnded, Decided, Escalated
 from hfr_bench.model.trial import PlanRow, Trial
 from hfr_bench.testing.results import (
     At,
     answered,
     ended,
     fault,
+    hit,
     outcome,
     ran,
     refused,
@@ -29,7 +31,9 @@ from hfr_bench.testing.results import (
 )
 
 MODEL, BOOK = "model:agent", "tool:book"
-LIMIT = 8
+COST, TOOL_US = 900, 400_000
+HUMAN_COST, HUMAN_US = 20_000, 10_000_000
+_STEPS = {MODEL: 1, BOOK: 2}
 
 
 class Planned(NamedTuple):
@@ -143,33 +147,63 @@ class _Toy:
     trial: Trial
     cursor: Cursor
     bodies: list[At] = field(default_factory=list)
+    now_us: int = 0
     effects: int = 0
+    lost_effects: int = 0
     attempts: int = 0
-    ambiguous: int = 0
+    waited_us: int = 0
+    ambiguous: bool = False
     reached: int = 0
 
     def attempt(self, point: str, attempt: int) -> bool:
         """One attempt under the schedule; whether it was answered."""
         operation = f"{self.trial.trial_id}.{self.attempts}"
-        event = self.cursor.at(point, 1, attempt, target="m", now_us=0)
+        event = self.cursor.at(point, 1, attempt, target="m", now_us=self.now_us)
         self.attempts += 1
         self.reached += event is not None
-        self._add(sent(point, operation_id=operation), attempt)
-        if point == BOOK and (event is None or event.effect_lands):
+        self.decide("Proposed", Action.DISPATCH, point, attempt)
+        book = point == BOOK
+        write: dict[str, Any] = {}
+        if book:
+            write = {"level": SideEffect.QUERYABLE, "stepless_key": "book"}
+        self._add(sent(point, operation_id=operation, **write), point, attempt)
+        if book and (event is None or event.effect_lands):
             self.effects += 1
-            self._add(ran(operation), attempt)
-        self.ambiguous += point == BOOK and event is not None
-        self._add(self._answer(event), attempt)
+            self.lost_effects += event is not None
+            self._add(ran(operation), point, attempt)
+        if not book and self.trial.injected:
+            self._add(hit(forwarded=event is None), point, attempt)
+        self.ambiguous = self.ambiguous or (book and event is not None)
+        seen = self._answer(event, book=book)
+        self.now_us += seen.latency_us
+        self.waited_us += 0 if seen.answered else seen.latency_us
+        self._add(seen, point, attempt)
         return event is None
 
-    def _add(self, body: Any, attempt: int) -> None:
-        self.bodies.append(At(body, 1, attempt))
+    def decide(self, on: str, action: Action, point: str = "", attempt: int = 0) -> None:
+        self._add(Decided(on=on, action=action), point, attempt)
 
-    @staticmethod
-    def _answer(event: FaultEvent | None) -> AttemptEnded:
+    def escalate(self, point: str) -> None:
+        """Call a person, who is told that the write is in doubt if it was tried."""
+        packet = EscalationPacket(
+            trial_id=self.trial.trial_id,
+            step=_STEPS[point],
+            reason="toy",
+            status=point,
+            unknown=("book",) if self.ambiguous else (),
+        )
+        self._add(Escalated(packet=packet), point, 0)
+        self.now_us += HUMAN_US
+
+    def _add(self, body: Any, point: str, attempt: int) -> None:
+        self.bodies.append(At(body, _STEPS.get(point, 0), attempt, self.now_us))
+
+    def _answer(self, event: FaultEvent | None, *, book: bool) -> AttemptEnded:
         if event is None:
-            return answered()
-        return refused() if event.kind == "busy" else timed_out()
+            latency_us = TOOL_US if book else 1_000_000 + int(self.trial.task_id[1:])
+            return answered(latency_us=latency_us, cost_microusd=COST)
+        lost = event.kind != "busy"
+        return timed_out(cost_microusd=COST) if lost else refused(cost_microusd=COST)
 
 
 def play(row: PlanRow, planned_schedule: FaultSchedule) -> list[At]:
@@ -177,42 +211,54 @@ def play(row: PlanRow, planned_schedule: FaultSchedule) -> list[At]:
     trial = row.trial
     toy = _Toy(trial, Cursor(planned_schedule.events if trial.injected else ()))
     toy.bodies.append(started(trial))
-    end = End.ACCEPTED
+    end, steps = End.ACCEPTED, 0
     for point in (MODEL, BOOK):
         attempt = 1
-        while not toy.attempt(point, attempt):
+        steps += 1
+        while end is End.ACCEPTED and not toy.attempt(point, attempt):
             if trial.arm == "no_retry":
                 end = End.FAILED
-                break
-            if trial.arm == "always_escalate":
+                toy.decide("Attempted", Action.FAIL, point, attempt)
+            elif trial.arm == "always_escalate":
                 end = End.ESCALATED
-                break
-            if trial.arm != "blind_resend" and toy.effects:
+                toy.decide("Attempted", Action.ESCALATE, point, attempt)
+                toy.escalate(point)
+            elif trial.arm != "blind_resend" and toy.effects:
                 break
             attempt += 1
         if end is not End.ACCEPTED:
             break
+    else:
+        toy.decide("Finishing", Action.ACCEPT)
+    toy.bodies.append(_last(toy, end, steps))
+    return toy.bodies
+
+
+def _last(toy: _Toy, end: End, steps: int) -> At:
+    called = end is End.ESCALATED
     made = outcome(
         success=end is End.ACCEPTED,
         goal_met=toy.effects > 0,
         end=end,
         effects=toy.effects,
         duplicates=max(0, toy.effects - 1),
-        ambiguous_writes=toy.ambiguous,
+        lost_effects=toy.lost_effects,
+        ambiguous_writes=int(toy.ambiguous),
+        packet_true=True if called else None,
     )
-    latency_us = 1_000_000 * toy.attempts + 10_000_000 * toy.ambiguous + int(trial.task_id[1:])
-    toy.bodies.append(
-        ended(
-            trial,
-            of=made,
-            attempts=toy.attempts,
-            cost_microusd=900 * toy.attempts + 20_000 * (end is End.ESCALATED),
-            latency_us=latency_us,
-            recoveries=int(toy.reached > 0 and end is End.ACCEPTED),
-            recovery_us=latency_us if toy.reached else 0,
-        )
+    last = ended(
+        toy.trial,
+        of=made,
+        steps=steps,
+        attempts=toy.attempts,
+        cost_microusd=COST * toy.attempts + HUMAN_COST * called,
+        latency_us=toy.now_us,
+        injected_wait_us=toy.waited_us,
+        human_us=HUMAN_US * called,
+        recoveries=int(toy.reached > 0 and end is End.ACCEPTED),
+        recovery_us=toy.now_us if toy.reached else 0,
     )
-    return toy.bodies
+    return last._replace(t_us=toy.now_us)
 
 
 def write_all(folder: Path, plan: Planned, round_: int = 1) -> None:

@@ -16,6 +16,7 @@ from hfr_bench.model.trace import (
     TraceEvent,
     TrialEnded,
     TrialStarted,
+    UpstreamHit,
 )
 from hfr_bench.model.trial import Outcome, Trial, TrialResult
 
@@ -113,15 +114,21 @@ def schedule(trial: Trial, events: Sequence[FaultEvent] = ()) -> FaultSchedule:
 
 
 class At(NamedTuple):
-    """A trace body with its place."""
+    """A trace body with its place; `t_us` None = a millisecond a line."""
 
     body: Body
     step: int = 1
     attempt: int = 1
+    t_us: int | None = None
 
 
 def sent(
-    point: str = "model:agent", occurrence: int = 1, *, operation_id: str = "op", target: str = "m"
+    point: str = "model:agent",
+    occurrence: int = 1,
+    *,
+    operation_id: str = "op",
+    target: str = "m",
+    **fields: Any,
 ) -> AttemptStarted:
     """An attempt that goes out."""
     return AttemptStarted(
@@ -132,25 +139,42 @@ def sent(
         timeout_us=TIMEOUT_US,
         request_digest="r",
         operation_id=operation_id,
+        **fields,
     )
 
 
-def answered(body: str = "fine") -> AttemptEnded:
+def answered(body: str = "fine", **fields: Any) -> AttemptEnded:
     """A good answer."""
-    return AttemptEnded(answered=True, status=200, response_digest=text_digest(body))
+    return AttemptEnded(answered=True, status=200, response_digest=text_digest(body), **fields)
 
 
-def refused(status: int = 500, body: str = BUSY) -> AttemptEnded:
+def refused(status: int = 500, body: str = BUSY, **fields: Any) -> AttemptEnded:
     """An error answer."""
-    return AttemptEnded(answered=False, status=status, response_digest=text_digest(body))
+    return AttemptEnded(answered=False, status=status, response_digest=text_digest(body), **fields)
 
 
-def timed_out() -> AttemptEnded:
+def timed_out(**fields: Any) -> AttemptEnded:
     """No answer at all."""
-    return AttemptEnded(answered=False, exception="Timeout")
+    return AttemptEnded.model_validate(
+        {"answered": False, "exception": "Timeout", "latency_us": TIMEOUT_US} | fields
+    )
 
 
-def ran(operation_id: str = "op", *, changed: bool = True) -> EffectExecuted:
+def hit(body: str = "fine", *, forwarded: bool = True, occurrence: int = 1) -> UpstreamHit:
+    """A model request reached the gateway; with `forwarded`, the model server too."""
+    return UpstreamHit(
+        point="model:agent",
+        occurrence=occurrence,
+        target="m",
+        told=True,
+        forwarded=forwarded,
+        upstream_status=200 if forwarded else None,
+        injection_id=None if forwarded else "i",
+        response_digest=text_digest(body),
+    )
+
+
+def ran(operation_id: str = "op", *, changed: bool = True, body: str = "fine") -> EffectExecuted:
     """A tool really ran."""
     return EffectExecuted(
         operation_id=operation_id,
@@ -161,6 +185,7 @@ def ran(operation_id: str = "op", *, changed: bool = True) -> EffectExecuted:
         natural_key="book",
         args_digest="d",
         changed=("row",) if changed else (),
+        response_digest=text_digest(body),
     )
 
 
@@ -183,19 +208,20 @@ def started(trial: Trial, round_: int = 1) -> At:
         sandbox="process",
         clock="virtual",
         injected=trial.injected,
+        expected={"book": 1},
     )
     return At(body, 0, 0)
 
 
 def events(trial_id: str, bodies: Iterable[At], wall_us: int = 7) -> list[TraceEvent]:
-    """Bodies as chained trace events, a millisecond apart."""
+    """Bodies as chained trace events, a millisecond apart unless they have a time."""
     made: list[TraceEvent] = []
     prev = ""
-    for seq, (body, step, attempt) in enumerate(bodies, 1):
+    for seq, (body, step, attempt, t_us) in enumerate(bodies, 1):
         event = TraceEvent(
             trial_id=trial_id,
             seq=seq,
-            t_us=seq * 1000,
+            t_us=seq * 1000 if t_us is None else t_us,
             wall_us=wall_us * seq,
             step=step,
             attempt=attempt,

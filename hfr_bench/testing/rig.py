@@ -9,11 +9,12 @@ from dataclasses import dataclass
 
 from hfr_bench import plugins
 from hfr_bench.faults.cursor import Cursor
-from hfr_bench.lab.guard import Guard, TrialStopped
-from hfr_bench.lab.judge import Effects, judge_effects, packet_is_true
+from hfr_bench.lab.guard import Guard
+from hfr_bench.lab.judge import Effects, expected_counts, judge_effects, packet_is_true
 from hfr_bench.lab.ledger import MemoryLedger
 from hfr_bench.lab.recorder import Seen, Sums, TruthQueue, WorldTools
 from hfr_bench.lab.runtime import GuardedRuntime
+from hfr_bench.lab.step import TrialStopped
 from hfr_bench.model.attempt import Call, Observation
 from hfr_bench.model.prereg import Equipment, Limits, ModelPins
 from hfr_bench.model.schedule import FaultEvent, KindSpec, Lasts, Respond, Stall
@@ -220,7 +221,7 @@ class Rig:
             events=tuple(self.sink.events),
             world=self.world,
             guard=self.guard,
-            effects=judge_effects(self.sink.events, sealed),
+            effects=judge_effects(self.sink.events, expected_counts(sealed)),
             grade=self.world.grade(self.runtime.said),
             packet_true=None if packet is None else packet_is_true(self.sink.events, packet),
         )

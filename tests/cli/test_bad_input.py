@@ -34,7 +34,11 @@ def refused(capsys: pytest.CaptureFixture[str], *args: str) -> str:
         ("name: blind_resend,", "name: hfr,", ("'hfr'", "twice")),
         ("strategy: blind_resend", "strategy: hfr, config: {tries: 3}", ("tries", "retries_per")),
         ("origin: rehearsal", "origin: live", ("origin", "never mixed")),
+        ("v: 1", "limits: {tool_timeout_s: 0.3}", ("tool_price.latency_s", "below")),
         ("v: 1", "v: [", ("prereg.yaml", "YAML")),
+        ("seeds: [1]", "seeds: [1, 1]", ("seeds", "listed twice")),
+        ("rates: [0, 0.2]", "rates: [0, 1.2]", ("faults.rates", "less than or equal to 1")),
+        ("name: hfr,", "name: a/b,", ("arms.1.name",)),
         (
             "v: 1",
             "hypotheses: [{id: H1, metric: SR, arm: hfr, against: no_retry, direction: less}]",
@@ -42,7 +46,7 @@ def refused(capsys: pytest.CaptureFixture[str], *args: str) -> str:
         ),
         (
             "controls:",
-            "limits: {tool_timeout_s: 0.05}\ncontrols:",
+            "limits: {model_timeout_s: 0.05}\ncontrols:",
             ("limits", "past the shortest timeout"),
         ),
     ],

@@ -31,7 +31,7 @@ def test_parameters_fill_headers_and_body_and_leave_other_braces() -> None:
     effect = wire(event(s=5), spec, "tool")
     assert isinstance(effect, Respond)
     assert (effect.headers, effect.body) == ({"retry-after": "5"}, '{"wait": 5, "x": {}}')
-    wanted = Shape(429, text_digest(effect.body))
+    wanted = Shape(429, text_digest(effect.body), retry_after="5", latency_us=0)
     assert declared(event(s=5), spec, "tool", TIMEOUT_US) == wanted
     assert declared(event(s=6), spec, "tool", TIMEOUT_US) != wanted
 
@@ -50,7 +50,8 @@ def test_the_event_decides_whether_a_lost_outcome_lands(lands: bool) -> None:
 def test_a_stall_is_a_timeout_only_where_it_outlasts_the_timeout() -> None:
     for stall_s, seen in ((10, TIMEOUT), (11, TIMEOUT), (9.999, CLOSED)):
         shape = declared(event(), kind(Stall(stall_s=stall_s)), "tool", TIMEOUT_US)
-        assert shape == Shape(exception=seen)
+        latency_us = min(round(stall_s * 1e6), TIMEOUT_US)
+        assert shape == Shape(exception=seen, latency_us=latency_us)
     assert declared(event(), kind(Close()), "tool", TIMEOUT_US) == Shape(exception=CLOSED)
 
 

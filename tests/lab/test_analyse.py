@@ -7,7 +7,8 @@ from hfr_bench.lab.analyse import analyse, contrasted, judged
 from hfr_bench.lab.store import Store
 from hfr_bench.model.prereg import Hypothesis
 from hfr_bench.model.report import POOLED, PairedEstimate, Report
-from hfr_bench.model.terms import VoidCause
+from hfr_bench.model.terms import Origin, VoidCause
+from hfr_bench.model.trace import AttemptEnded, TrialEnded
 from hfr_bench.testing.experiments import planned, play, some_faults, write_all
 from hfr_bench.testing.results import KINDS, At, answered, ended, refused, sent, write_trial
 
@@ -226,7 +227,14 @@ def test_nothing_run_yet_gives_an_empty_report(tmp_path):
     report = read(plan, tmp_path)
     assert (report.complete, report.trials_analysed, report.tasks) == (False, 0, 0)
     assert {e.value for e in report.estimates} == {None}
-    assert {c.passed for c in report.controls if "without a planned" not in c.name} == {None}
+    assert {c.passed for c in report.controls if "without a plan" not in c.name} == {None}
+
+
+def _cheated(at):
+    """An answer in place of an error."""
+    if not isinstance(at.body, AttemptEnded) or at.body.status != 500:
+        return at
+    return at._replace(body=answered(cost_microusd=at.body.cost_microusd))
 
 
 def test_a_fault_that_was_not_delivered_makes_it_invalid(tmp_path):
@@ -235,7 +243,7 @@ def test_a_fault_that_was_not_delivered_makes_it_invalid(tmp_path):
     assert read(plan, tmp_path).valid
     row = plan.rows[-1]
     played = play(row, plan.schedule(row.trial.schedule_id))
-    cheated = [At(answered(), b.step, b.attempt) if b.body == refused() else b for b in played]
+    cheated = [_cheated(b) for b in played]
     write_trial(tmp_path, row.trial, cheated)
     report = read(plan, tmp_path)
     assert not report.valid
@@ -247,7 +255,7 @@ def test_a_broken_chain_makes_it_invalid_and_a_bad_line_incomplete(tmp_path):
     plan = small(tmp_path)
     paths = sorted((tmp_path / "trials").glob("*main/r1/hfr.jsonl"))
     lines = paths[0].read_bytes().splitlines()
-    lines[1] = lines[1].replace(b'"t_us":2000', b'"t_us":2001')
+    lines[1] = lines[1].replace(b'"t_us":0', b'"t_us":1')
     paths[0].write_bytes(b"\n".join(lines) + b"\n")
     report = read(plan, tmp_path)
     assert (report.valid, report.complete) == (False, True)
@@ -270,6 +278,16 @@ def test_controls_that_differ_from_their_twin_fail(tmp_path):
     assert control(report, "rate 0").passed is False
     assert control(report, "A/A").passed is False
     assert "0 of 2" in control(report, "A/A").detail
+    assert not report.valid
+
+
+def spoiled(row, played, **fields):
+    """A trial whose result says something else than its trace."""
+    last = played[-1]
+    result = last.body.result
+    outcome = result.outcome.model_copy(update=fields)
+    body = TrialEnded(result=result.model_copy(update={"outcome": outcome}))
+    return [*played[:-1], last._replace(body=body)]
 
 
 def test_arms_that_betray_the_harness_are_told(tmp_path):
@@ -278,22 +296,46 @@ def test_arms_that_betray_the_harness_are_told(tmp_path):
     for row in plan.rows:
         if row.control is None and row.trial.rate:
             dup = int(row.trial.arm == "oracle_recovery")
-            last = play(row, plan.schedule(row.trial.schedule_id))[-1].body.result.outcome
-            made = last.model_copy(update={"duplicates": dup, "ambiguous_writes": 1})
-            write_trial(tmp_path, row.trial, [ended(row.trial, of=made)])
+            played = play(row, plan.schedule(row.trial.schedule_id))
+            made = spoiled(row, played, duplicates=dup, lost_effects=1)
+            write_trial(tmp_path, row.trial, made)
     report = read(plan, tmp_path)
-    assert control(report, "without retries").passed is False
-    assert control(report, "known-bad").passed is False
-    assert control(report, "sees the truth").passed is False
-    assert report.valid  # such controls warn; they do not say that a number is wrong
+    for words in ("without retries", "known-bad", "sees the truth"):
+        assert (control(report, words).passed, control(report, words).decides) == (False, False)
+    # Such controls warn; what says that the numbers are wrong is the trace itself.
+    assert control(report, "follows from its trace").passed is False
+    assert not report.valid
+
+
+def test_a_known_bad_arm_without_anything_to_double_proves_nothing(tmp_path):
+    plan = planned(("blind_resend",), tasks=2, rates=(0.0, 0.9))
+    write_all(tmp_path, plan)
+    row = control(read(plan, tmp_path), "known-bad")
+    assert row.passed is None
+    assert "nothing could be duplicated" in row.detail
 
 
 def test_a_failure_outside_the_schedule_is_told(tmp_path):
     plan = small(tmp_path)
     row = plan.rows[0]
     write_trial(tmp_path, row.trial, [At(sent()), At(refused()), ended(row.trial)])
-    row = control(read(plan, tmp_path), "without a planned fault")
+    report = read(plan, tmp_path)
+    row = control(report, "without a plan")
     assert (row.passed, "1 attempts failed" in row.detail) == (False, True)
+    assert not report.valid
+
+
+def test_a_live_service_may_fail_by_itself_but_not_lie(tmp_path):
+    plan = planned(("hfr",), tasks=1, rates=(0.0,), controls=False, origin=Origin.LIVE)
+    write_all(tmp_path, plan)
+    row = plan.rows[0]
+    played = play(row, plan.schedule(row.trial.schedule_id))
+    attempt = [At(sent()), At(refused(cost_microusd=0))]
+    write_trial(tmp_path, row.trial, [played[0], *attempt, *played[1:]])
+    assert control(read(plan, tmp_path), "without a plan").passed is None
+    attempt = [At(sent()), At(answered())]
+    write_trial(tmp_path, row.trial, [played[0], *attempt, *played[1:]])
+    assert control(read(plan, tmp_path), "without a plan").passed is False
 
 
 def test_voids_are_counted_and_bounded(tmp_path):

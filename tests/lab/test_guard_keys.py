@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from hfr_bench.lab.guard import Step
+from hfr_bench.lab.step import Step
 from hfr_bench.model.attempt import Call, Decision, Intent, Observation
 from hfr_bench.model.task import ToolSpec
 from hfr_bench.model.terms import Action, Channel, SideEffect

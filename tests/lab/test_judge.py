@@ -4,11 +4,17 @@ from typing import Any
 
 import pytest
 
-from hfr_bench.lab.judge import Effects, judge_effects, packet_is_true
+from hfr_bench.lab.judge import (
+    Effects,
+    atomic_groups,
+    expected_counts,
+    judge_effects,
+    packet_is_true,
+)
 from hfr_bench.model.ledger import EscalationPacket
 from hfr_bench.model.task import ExpectedEffect, SealedTask
 from hfr_bench.model.terms import Channel, SideEffect
-from hfr_bench.model.trace import AttemptStarted, EffectExecuted, TraceEvent
+from hfr_bench.model.trace import AttemptEnded, AttemptStarted, EffectExecuted, TraceEvent
 from hfr_bench.testing.fakes import ListSink
 
 R1, R2, R3 = SideEffect.IDEMPOTENT, SideEffect.QUERYABLE, SideEffect.IRREVERSIBLE
@@ -43,12 +49,12 @@ def wanting(*keys: str, count: int = 1, group: str | None = None) -> SealedTask:
 
 
 def judged(sealed: SealedTask, *bodies: EffectExecuted) -> Effects:
-    return judge_effects(trace(*bodies), sealed)
+    return judge_effects(trace(*bodies), expected_counts(sealed), atomic_groups(sealed))
 
 
 def test_what_was_wanted_is_neither_duplicate_nor_unwanted() -> None:
-    assert judged(wanting("a", "b"), ran("a"), ran("b")) == (2, 0, 0, 0, 0)
-    assert judged(wanting("a")) == (0, 0, 0, 0, 0)
+    assert judged(wanting("a", "b"), ran("a"), ran("b")) == (2, 0, 0, 0, 0, 0)
+    assert judged(wanting("a")) == (0, 0, 0, 0, 0, 0)
 
 
 def test_beyond_what_the_oracle_does_is_duplicate() -> None:
@@ -58,15 +64,15 @@ def test_beyond_what_the_oracle_does_is_duplicate() -> None:
 
 
 def test_an_unwanted_effect_counts_once_and_its_repeats_as_duplicates() -> None:
-    assert judged(wanting("a"), ran("x"), ran("x"), ran("y")) == (3, 1, 0, 2, 0)
+    assert judged(wanting("a"), ran("x"), ran("x"), ran("y")) == (3, 1, 0, 2, 0, 0)
 
 
 def test_an_ineffective_repeat_is_a_dispatch_not_a_duplicate() -> None:
     same = ran("a", R1)
-    assert judged(wanting("a"), same, ran("a", R1, changed=False)) == (1, 0, 1, 0, 0)
+    assert judged(wanting("a"), same, ran("a", R1, changed=False)) == (1, 0, 1, 0, 0, 0)
     rejected = ran("a", changed=False, domain_error=True)
-    assert judged(wanting("a"), ran("a"), rejected) == (1, 0, 1, 0, 0)
-    assert judged(wanting("a"), rejected, ran("a")) == (1, 0, 0, 0, 0)
+    assert judged(wanting("a"), ran("a"), rejected) == (1, 0, 1, 0, 0, 0)
+    assert judged(wanting("a"), rejected, ran("a")) == (1, 0, 0, 0, 0, 0)
 
 
 def test_r3_counts_by_its_answer_because_nobody_can_look() -> None:
@@ -99,12 +105,28 @@ def sent(key: str) -> AttemptStarted:
     )
 
 
+LOST = AttemptEnded(answered=False, exception="Timeout")
+FINE = AttemptEnded(answered=True, status=200)
+
+
+def test_an_effect_whose_answer_was_lost_can_be_doubled_and_is_counted() -> None:
+    def lost(*bodies: Any) -> int:
+        return judge_effects(trace(*bodies), {"a": 1}).lost_effects
+
+    assert lost(sent("a"), ran("a"), LOST) == 1
+    assert lost(sent("a"), ran("a"), FINE) == 0
+    assert lost(sent("a"), ran("a", R1), LOST) == 0  # a resend of R1 changes nothing
+    assert lost(sent("a"), ran("a", changed=False), LOST) == 0
+    assert lost(sent("a"), ran("a"), FINE, sent("b"), LOST) == 0
+
+
 @pytest.mark.parametrize(
     ("committed", "unknown", "true"),
     [
         (("a",), (), True),
         ((), ("a",), True),
-        (("a",), ("b",), True),  # doubt about what never ran is allowed
+        (("a",), ("b",), True),  # doubt about what was sent and not answered
+        (("a",), ("c",), False),  # doubt about what was never sent says nothing
         ((), (), False),  # a change that nobody tells of
         (("a", "b"), (), False),  # a claim that never ran
     ],
@@ -113,7 +135,7 @@ def test_a_packet_is_true_if_it_claims_nothing_false_and_hides_nothing(
     committed: tuple[str, ...], unknown: tuple[str, ...], true: bool
 ) -> None:
     packet = EscalationPacket(trial_id="t", step=1, reason="", committed=committed, unknown=unknown)
-    events = trace(sent("a"), ran("a"), sent("b"))
+    events = trace(sent("a"), ran("a"), LOST, sent("b"), LOST)
     assert packet_is_true(events, packet) is true
 
 

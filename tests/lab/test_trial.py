@@ -168,9 +168,9 @@ def test_a_trace_starts_with_what_was_registered_and_ends_with_the_result(tmp_pa
     assert result.outcome is not None
     assert result.outcome.succeeded
     assert (result.outcome.effects, result.outcome.harm) == (4, 0)
-    assert (result.steps, result.attempts) == (5, 5 + 2)  # an order is preceded by a read
-    assert result.latency_us == result.attempts * 400_000
-    assert result.cost_microusd == result.attempts * 1000
+    assert (result.steps, result.attempts, result.reads) == (5, 5, 2)  # a read before each order
+    assert result.latency_us == 7 * 400_000
+    assert result.cost_microusd == 7 * 1000  # reads are charged like everything else
 
 
 def test_the_users_own_calls_are_recorded_but_not_counted(tmp_path: Path) -> None:
@@ -197,7 +197,7 @@ def test_an_escalation_is_charged_and_its_packet_judged(tmp_path: Path) -> None:
     assert (result.outcome.end, result.outcome.packet_true) == (End.ESCALATED, True)
     assert not result.outcome.accepted
     assert result.human_us == 10_000_000
-    assert result.cost_microusd == 20_000 + result.attempts * 1000
+    assert result.cost_microusd == 20_000 + (result.attempts + result.reads) * 1000
 
 
 def test_with_the_injectors_removed_the_rest_is_the_same(tmp_path: Path) -> None:

@@ -1,6 +1,8 @@
 """The process sandbox against small hosts that misbehave, each in its own way."""
 
 import os
+import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -228,3 +230,17 @@ print(json.dumps({"id": 1, "ok": True, **limits}), flush=True)
 
 def test_the_echo_host_is_a_program_of_its_own() -> None:
     assert ECHO_HOST in echo_command().argv
+
+
+def test_what_a_killed_harness_left_is_swept_and_the_livings_folders_are_not(
+    tmp_path: Path,
+) -> None:
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    kept = [tmp_path / f"hfr-host-{os.getpid()}-a", tmp_path / "hfr-host-mine", tmp_path / "other"]
+    for folder in (*kept, tmp_path / f"hfr-host-{ended.pid}-b"):
+        folder.mkdir()
+    program = "from hfr_bench.sandboxes.process import ProcessSandbox; ProcessSandbox()"
+    env = {**os.environ, "TMPDIR": str(tmp_path)}
+    subprocess.run([sys.executable, "-c", program], env=env, check=True)
+    assert sorted(tmp_path.iterdir()) == sorted(kept)

