@@ -269,16 +269,8 @@ class _Run:
         trial, sums = self._row.trial, self._sums
         tally = self._guard.tally if self._guard else None
         return TrialResult(
+            **trial.identity(),
             trial_id=trial.trial_id,
-            suite=trial.suite,
-            task_id=trial.task_id,
-            seed=trial.seed,
-            profile=trial.profile,
-            rate=trial.rate,
-            arm=trial.arm,
-            pair_group=trial.pair_group,
-            cohort_id=trial.cohort_id,
-            tenant=trial.tenant,
             origin=self._bench.prereg.origin,
             round=round_no,
             outcome=outcome,
@@ -304,19 +296,11 @@ def _started(bench: Bench, row: PlanRow, task: TaskSpec, round_no: int) -> Trial
     trial, prereg = row.trial, bench.prereg
     sandbox = bench.sandbox_of(trial.suite)
     return TrialStarted(
+        **trial.identity(),
         prereg_digest=trial.prereg_digest,
         schedule_digest=trial.schedule_digest,
-        suite=trial.suite,
-        task_id=trial.task_id,
-        seed=trial.seed,
-        profile=trial.profile,
-        rate=trial.rate,
-        arm=trial.arm,
         arm_digest=bench.arm(trial.arm).digest(),
-        pair_group=trial.pair_group,
-        cohort_id=trial.cohort_id,
         round=round_no,
-        tenant=trial.tenant,
         origin=prereg.origin,
         sandbox=sandbox.name,
         image_id=sandbox.image_id,

@@ -1,6 +1,6 @@
 """A trial as planned, and its result: an outcome or a void, never both."""
 
-from typing import Self
+from typing import Any, Self
 
 from pydantic import model_validator
 
@@ -28,6 +28,23 @@ class Trial(Record):
     schedule_digest: str
     tenant: str = "default"
     injected: bool = True
+
+    def identity(self) -> dict[str, Any]:
+        """The fields by which trace and result name the trial."""
+        return {name: getattr(self, name) for name in _IDENTITY}
+
+
+_IDENTITY = (
+    "suite",
+    "task_id",
+    "seed",
+    "profile",
+    "rate",
+    "arm",
+    "pair_group",
+    "cohort_id",
+    "tenant",
+)
 
 
 class PlanRow(Record):

@@ -192,17 +192,10 @@ def ran(operation_id: str = "op", *, changed: bool = True, body: str = "fine") -
 def started(trial: Trial, round_: int = 1) -> At:
     """A trial's first line."""
     body = TrialStarted(
+        **trial.identity(),
         prereg_digest=trial.prereg_digest,
         schedule_digest=trial.schedule_digest,
-        suite=trial.suite,
-        task_id=trial.task_id,
-        seed=trial.seed,
-        profile=trial.profile,
-        rate=trial.rate,
-        arm=trial.arm,
         arm_digest="d",
-        pair_group=trial.pair_group,
-        cohort_id=trial.cohort_id,
         round=round_,
         origin=Origin.REHEARSAL,
         sandbox="process",

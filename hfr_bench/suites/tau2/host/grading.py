@@ -7,6 +7,7 @@ with a replay, so a trajectory with an injected answer cannot be graded by it at
 from functools import partial
 from typing import Any
 
+from .errors import HostError
 from .upstream import BILL_IDS, load, new_environment
 from .world import World
 
@@ -30,7 +31,7 @@ def grade(world: World, said: list[str]) -> dict[str, Any]:
     for basis in sorted(b.value for b in task.evaluation_criteria.reward_basis):
         if basis not in judges:
             message = f"task {task.id} is graded by {basis}, which needs a model as a judge"
-            raise NotImplementedError(message)
+            raise HostError("unsupported", message)
         components[basis] = float(judges[basis]())
     return {
         "official": float(all(components.values())),
