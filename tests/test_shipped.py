@@ -19,5 +19,6 @@ def test_plan_and_schedules_are_those_of_the_lock() -> None:
 @pytest.mark.tau2
 def test_suite_kinds_and_prices_are_those_of_the_lock() -> None:
     experiment = register.load(SHIPPED)
+    register.check_content(experiment)
     with Bench(experiment.prereg, experiment.book) as bench:
         register.check_sources(experiment, bench)

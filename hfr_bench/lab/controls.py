@@ -9,7 +9,6 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from hfr_bench.lab.rederive import PLACE
 from hfr_bench.lab.store import Checked, Store
 from hfr_bench.model.prereg import Preregistration
 from hfr_bench.model.report import AuditRow, ControlRow
@@ -45,7 +44,7 @@ class Ran(NamedTuple):
         """The result, in its planned place (`lab.rederive` tells if it claims another one)."""
         assert self.checked.result is not None
         trial = self.row.trial
-        return self.checked.result.model_copy(update={p: getattr(trial, p) for p in PLACE})
+        return self.checked.result.model_copy(update=trial.identity())
 
 
 class Found(NamedTuple):

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from hfr_bench import plugins
 from hfr_bench.errors import BadInputError
-from hfr_bench.lab.register import TRIALS, Experiment, check_sources
+from hfr_bench.lab.register import TRIALS, Experiment, check_content, check_sources
 from hfr_bench.lab.store import Store, TrialFile
 from hfr_bench.lab.trial import run_trial
 from hfr_bench.lab.wire import Bench, WorkerScope
@@ -58,6 +58,7 @@ def run(
     """
     groups = _groups(experiment.plan)
     check_owner(experiment)
+    check_content(experiment)
     with _only_one(experiment.path), Bench(experiment.prereg, experiment.book) as bench:
         first = _lacking(experiment, groups)
         already = len(experiment.plan) - len(first)

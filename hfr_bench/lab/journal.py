@@ -8,7 +8,6 @@ import hashlib
 import os
 import time
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 from hfr_bench.model.trace import Body, TraceEvent
@@ -54,12 +53,7 @@ class TrialJournal:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         os.close(self._fd)
         if kind is None:
             self._part.rename(self.path)

@@ -36,9 +36,6 @@ REDERIVED = frozenset(
 )
 """The bodies that are read; a store may leave out all others."""
 
-PLACE = ("suite", "task_id", "seed", "profile", "rate", "arm", "pair_group", "cohort_id")
-"""Where a trial was planned: what its first line, its last line and the plan must agree on."""
-
 
 def disagreements(events: Sequence[TraceEvent], trial: Trial, human: HumanPrice) -> tuple[str, ...]:
     """What a graded trial's result says that its trace does not, in words; empty if nothing.
@@ -66,7 +63,7 @@ def disagreements(events: Sequence[TraceEvent], trial: Trial, human: HumanPrice)
 
 def _misplaced(first: TrialStarted, claimed: TrialResult, trial: Trial) -> Iterator[str]:
     """First and last line must name the planned trial."""
-    for name in (*PLACE, "prereg_digest", "schedule_digest", "injected"):
+    for name in (*trial.identity(), "prereg_digest", "schedule_digest", "injected"):
         planned = getattr(trial, name)
         if getattr(first, name) != planned:
             yield f"starts with {name} {getattr(first, name)}, planned {planned}"

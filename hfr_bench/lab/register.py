@@ -128,7 +128,7 @@ def load(folder: Path) -> Experiment:
 
 
 def check_sources(experiment: Experiment, bench: Bench) -> None:
-    """The suites, kinds and prices must still be what was frozen. Raises BadInputError."""
+    """The suites and prices must still be what was frozen. Raises BadInputError."""
     lock, where = experiment.lock, experiment.path
     for was, now in zip(lock.sources, bench.pins, strict=True):
         if was != now:
@@ -136,7 +136,6 @@ def check_sources(experiment: Experiment, bench: Bench) -> None:
                 f"{where}: suite {was.suite!r} changed after freezing: "
                 f"{_first_difference(was.model_dump(), now.model_dump())}"
             )
-    check_content(experiment)
     frozen, found = lock.prices_digest, bench.backend.prices_digest
     if frozen != found:
         raise _changed(where, "prices", frozen, found)

@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, ExitStack
 from functools import cached_property
-from types import TracebackType
 from typing import Self
 
 from hfr_bench import content, plugins
@@ -59,12 +58,7 @@ class Bench(AbstractContextManager["Bench"]):
         self._chance_salt = text_digest(f"strategy\0{prereg.digest()}")
         self._check()
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._stack.close()
 
     def serve(self) -> Self:
@@ -232,12 +226,7 @@ class WorkerScope(AbstractContextManager["WorkerScope"]):
         if world is not None:
             world.close()
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         for suite in tuple(self._worlds):
             self.drop_world(suite)
 

@@ -42,7 +42,7 @@ def test_a_signal_ends_a_run_as_interrupted_and_leaves_nothing_behind(folder, tm
     assert run(["run", str(folder)]) == 0
 
 
-@pytest.mark.parametrize("verb", ["report", "status"])
+@pytest.mark.parametrize("verb", ["run", "report", "status"])
 def test_changed_content_is_named_instead_of_blaming_the_data(finished, tmp_path, verb):
     changed = tmp_path / "content"
     for name in ("suites", "injectors"):

@@ -2,7 +2,6 @@
 
 import threading
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -10,24 +9,10 @@ import pytest
 
 from hfr_bench.llms.openai_wire import ClientPool
 from hfr_bench.model.attempt import Call
-from hfr_bench.model.terms import Channel, ClockKind
+from hfr_bench.model.terms import Channel
 from hfr_bench.ports.calls import CallPort
 from hfr_bench.ports.llm import ModelScope
-
-
-@dataclass
-class TestClock:
-    """A clock that only moves when told."""
-
-    __test__ = False
-    kind: ClockKind = ClockKind.VIRTUAL
-    us: int = 0
-
-    def now_us(self) -> int:
-        return self.us
-
-    def wait(self, us: int) -> None:
-        self.us += us
+from hfr_bench.testing.fakes import FakeClock
 
 
 class Service:
@@ -86,8 +71,8 @@ def service() -> Iterator[Service]:
 
 
 @pytest.fixture
-def clock() -> TestClock:
-    return TestClock()
+def clock() -> FakeClock:
+    return FakeClock()
 
 
 @pytest.fixture
@@ -98,7 +83,7 @@ def pool() -> Iterator[ClientPool]:
 
 
 @pytest.fixture
-def client(service: Service, clock: TestClock, pool: ClientPool) -> Callable[..., CallPort]:
+def client(service: Service, clock: FakeClock, pool: ClientPool) -> Callable[..., CallPort]:
     """Makes clients of the service; `announced`: what the gateway said of the last close."""
 
     def make(announced: int = 0, url: str | None = None) -> CallPort:

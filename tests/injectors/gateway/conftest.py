@@ -19,6 +19,7 @@ from hfr_bench.model.terms import Channel, ClockKind, Layer
 from hfr_bench.model.trace import UpstreamHit
 from hfr_bench.ports.injector import Scene
 from hfr_bench.ports.llm import ModelScope
+from hfr_bench.testing.fakes import FakeClock
 
 WIRE = "openai_chat"
 
@@ -43,21 +44,6 @@ def completion(text: str = "hello") -> bytes:
     message = {"role": "assistant", "content": text}
     choice = {"index": 0, "message": message, "finish_reason": "stop"}
     return json.dumps({"model": "m", "choices": [choice], "usage": {}}).encode()
-
-
-@dataclass
-class TestClock:
-    """A clock that only moves when told; `WALL` waits are not made here."""
-
-    __test__ = False
-    kind: ClockKind = ClockKind.VIRTUAL
-    us: int = 0
-
-    def now_us(self) -> int:
-        return self.us
-
-    def wait(self, us: int) -> None:
-        self.us += us
 
 
 class Upstream:
@@ -115,7 +101,7 @@ class Stage:
     trial_id: str
     url: str
     scene: Scene
-    clock: TestClock
+    clock: FakeClock
     hits: list[UpstreamHit]
     told: threading.Event
     pool: ClientPool = field(default_factory=lambda: ClientPool({"m": 7, "other": 3}))
@@ -160,12 +146,12 @@ def stages(upstream: Upstream, gateways: Any) -> Iterator[Callable[..., Stage]]:
     shared: list[GatewayInjector] = []
 
     def make(
-        *events: FaultEvent, clock: TestClock | None = None, gateway: GatewayInjector | None = None
+        *events: FaultEvent, clock: FakeClock | None = None, gateway: GatewayInjector | None = None
     ) -> Stage:
         if gateway is None:
             shared[:] = shared or [gateways(upstream.url)]
             gateway = shared[0]
-        clock = clock or TestClock()
+        clock = clock or FakeClock()
         hits: list[Any] = []
         told = threading.Event()
 
@@ -202,5 +188,5 @@ def event() -> Callable[..., FaultEvent]:
 
 
 @pytest.fixture
-def wall() -> TestClock:
-    return TestClock(ClockKind.WALL)
+def wall() -> FakeClock:
+    return FakeClock(ClockKind.WALL)
