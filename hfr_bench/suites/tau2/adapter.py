@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from hfr_bench import content
 from hfr_bench.errors import BadInputError
@@ -30,6 +30,13 @@ from hfr_bench.suites.tau2.user import ScriptedUser
 
 CALL_TIMEOUT_S = 30.0
 OPEN_TIMEOUT_S = 120.0
+
+
+class _Upstream(NamedTuple):
+    """The distribution (name, version) and every domain's catalog."""
+
+    distribution: dict[str, str]
+    catalogs: dict[str, dict[str, Any]]
 
 
 class Tau2Suite:
@@ -64,11 +71,11 @@ class Tau2Suite:
 
     def pin(self, selection: SuiteSelection) -> SourcePin:
         tasks = self.select(selection)
-        catalogs, hello = self._catalogs, self._hello
+        source, catalogs = self._upstream
         return SourcePin(
             suite=SUITE,
-            distribution=hello["distribution"]["name"],
-            version=hello["distribution"]["version"],
+            distribution=source["name"],
+            version=source["version"],
             content_digest=digest(
                 [read_content(name) for name in ("suite", "tools", "pools", "probes")]
             ),
@@ -121,7 +128,7 @@ class Tau2Suite:
     def _load(self) -> None:
         if self._tasks:
             return
-        for domain, catalog in self._catalogs.items():
+        for domain, catalog in self._upstream.catalogs.items():
             tools = tool_specs(domain, catalog)
             for row in catalog["tasks"]:
                 task = public_task(domain, row, catalog["policy"], tools)
@@ -129,21 +136,18 @@ class Tau2Suite:
                 self._sealed[task.task_id] = sealed_task(domain, row, tools)
 
     @cached_property
-    def _catalogs(self) -> dict[str, dict[str, Any]]:
+    def _upstream(self) -> _Upstream:
         """What the host says of itself and of every domain; asked once, by a host of its own."""
         host = self._sandbox.start(host_command())
         try:
-            self.__dict__["_hello"] = host.request("hello", {}, OPEN_TIMEOUT_S)
-            return {
+            hello = host.request("hello", {}, OPEN_TIMEOUT_S)
+            catalogs = {
                 domain: host.request("catalog", {"domain": domain}, OPEN_TIMEOUT_S)
                 for domain in read_content("suite")["domains"]
             }
         finally:
             host.close()
-
-    @cached_property
-    def _hello(self) -> dict[str, Any]:
-        raise AssertionError("the catalog is read first")
+        return _Upstream(hello["distribution"], catalogs)
 
 
 class Tau2World:
