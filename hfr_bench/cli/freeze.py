@@ -4,14 +4,18 @@ from pathlib import Path
 
 import click
 
+from hfr_bench.cli.options import place, place_options
 from hfr_bench.lab.register import freeze as freeze_experiment
+from hfr_bench.lab.register import load_prereg
 
 
 @click.command()
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
-def freeze(folder: Path) -> None:
+@place_options
+def freeze(folder: Path, sandbox: str | None, data_dir: tuple[str, ...]) -> None:
     """Validate FOLDER/prereg.yaml; write its lock, fault schedules and plan."""
-    lock = freeze_experiment(folder)
+    suites = tuple(selection.suite for selection in load_prereg(folder).suites)
+    lock = freeze_experiment(folder, place(sandbox, data_dir, suites, folder))
     tasks = sum(len(source.tasks) for source in lock.sources)
     click.echo(f"frozen {lock.name} ({lock.origin}) as {lock.prereg_digest[:12]}")
     for source in lock.sources:

@@ -2,10 +2,13 @@
 
 import json
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import click
 
 from hfr_bench import content, plugins
+from hfr_bench.cli.options import place, place_options
+from hfr_bench.lab.wire import Place, open_suite
 from hfr_bench.model.prereg import SuiteSelection
 
 Row = dict[str, str]
@@ -16,11 +19,15 @@ PLUGS = tuple(group for group in plugins.GROUPS if group != "injectors")
 @click.argument("what", type=click.Choice([*PLUGS, "injectors", "faults", "tasks"]))
 @click.argument("suite", required=False)
 @click.option("--json", "as_json", is_flag=True, help="For programs.")
-def list_(what: str, suite: str | None, as_json: bool) -> None:
+@place_options
+def list_(
+    what: str, suite: str | None, as_json: bool, sandbox: str | None, data_dir: tuple[str, ...]
+) -> None:
     """List WHAT there is; `list tasks SUITE` lists a suite's tasks."""
+    name = suite or "tau2"
     special: dict[str, Callable[[], Iterator[Row]]] = {
         "faults": _faults,
-        "tasks": lambda: _tasks(suite or "tau2"),
+        "tasks": lambda: _tasks(name, place(sandbox, data_dir, (name,), Path())),
     }
     rows = list(special[what]() if what in special else _plugs(what))
     if as_json:
@@ -43,11 +50,7 @@ def _faults() -> Iterator[Row]:
         yield {"name": kind.kind, "layer": kind.layer.value, "manner": manner, "what": kind.title}
 
 
-def _tasks(name: str) -> Iterator[Row]:
-    plug = plugins.find("suites", name)
-    box = plugins.find("sandboxes", "process")()
-    try:
-        for task in plug(box).select(SuiteSelection(suite=name, pool="base")):
+def _tasks(name: str, where: Place) -> Iterator[Row]:
+    with open_suite(name, where) as suite:
+        for task in suite.select(SuiteSelection(suite=name, pool="base")):
             yield {"task_id": task.task_id, "stratum": task.stratum}
-    finally:
-        box.close()

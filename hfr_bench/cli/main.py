@@ -24,6 +24,9 @@ VERBS = {
     "status": ("status:status", "Blinded progress and the delivery audit."),
     "report": ("report:report", "Tables, paired differences, audit and controls."),
     "validate": ("validate:validate", "Try a suite's tasks and tools before registering it."),
+    "images": ("images:images", "Build the container images of the suites."),
+    "doctor": ("doctor:doctor", "What this machine can run, and how to get the rest."),
+    "clean": ("clean:clean", "Remove what this experiment left running; nobody else's."),
     "list": ("list_:list_", "What there is: suites, strategies, faults, agents, ..."),
 }
 

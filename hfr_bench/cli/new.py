@@ -25,7 +25,7 @@ model:
   llm: rehearsal
   agent: rehearsal-primary
   backup: rehearsal-backup     # the equal rung (L2) for arms with a ladder; null = none
-sandbox: process
+sandbox: docker          # docker: tools in containers | process: trusted suites, no engine needed
 clock: virtual           # virtual: announced waits advance trial time | wall (live runs)
 seeds: [1, 2, 3]         # the protocol asks for three
 
@@ -53,7 +53,11 @@ arms:
     strategy: oracle_recovery
     equipment: {{query: true, ladder: true, truth: true}}
 
-limits: {{max_steps: 60, model_timeout_s: 60, tool_timeout_s: 10}}
+limits:
+  max_steps: 60          # also how many occurrences of each point the schedules cover
+  model_timeout_s: 60
+  tool_timeout_s: 10
+  # max_turns, max_tokens, max_cost_usd, max_time_s: further bounds of one trial
 human: {{cost_usd: 0.02, delay_s: 10}}          # what an escalation is charged
 tool_price: {{cost_usd: 0.001, latency_s: 0.4}}  # what one tool attempt is charged
 

@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from hfr_bench import content
+from hfr_bench.cli.options import min_valid_option
 from hfr_bench.lab.analyse import analyse
 from hfr_bench.lab.execute import check_owner
 from hfr_bench.lab.register import check_content, load
@@ -25,8 +26,11 @@ from hfr_bench.lab.store import Store
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="A file instead."
 )
+@min_valid_option
 @click.option("--full", is_flag=True, help="Text: every rate, metric and interval (132 columns).")
-def report(folder: Path, form: str, as_json: bool, output: Path | None, full: bool) -> int:
+def report(
+    folder: Path, form: str, as_json: bool, output: Path | None, min_valid: float, full: bool
+) -> int:
     """What FOLDER's experiment found: headline, paired differences, audit, controls, hypotheses.
 
     Text is one page, or all of it with --full; md, csv and json are always complete.
@@ -58,4 +62,5 @@ def report(folder: Path, form: str, as_json: bool, output: Path | None, full: bo
             output.parent.mkdir(parents=True, exist_ok=True)
             output.write_text(text, encoding="utf-8")
             click.echo(f"wrote {output}")
-    return 0 if made.valid and made.complete else 1
+    share = (made.trials_analysed + made.control_trials) / max(1, len(experiment.plan))
+    return 0 if made.valid and share >= min_valid else 1

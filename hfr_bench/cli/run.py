@@ -7,8 +7,10 @@ from pathlib import Path
 
 import click
 
-from hfr_bench.lab.execute import Progress, Summary
+from hfr_bench.cli.options import min_valid_option, place, place_options, tell
+from hfr_bench.lab.execute import Options, Progress, Summary
 from hfr_bench.lab.execute import run as run_experiment
+from hfr_bench.lab.journal import Durability
 from hfr_bench.lab.register import load
 
 PLAIN_EVERY = 10  # per cent between two lines where there is no terminal
@@ -24,25 +26,61 @@ PLAIN_EVERY = 10  # per cent between two lines where there is no terminal
     show_default=True,
     help="Trials side by side.",
 )
-def run(folder: Path, workers: int) -> int:
+@click.option(
+    "--max-cost-usd",
+    type=click.FloatRange(min=0, min_open=True),
+    help="Start no trial that could take the whole experiment's cost past this; "
+    "what is complete by then is kept, and the report names the stop.",
+)
+@min_valid_option
+@click.option(
+    "--durability",
+    type=click.Choice(["process", "power"]),
+    default="process",
+    show_default=True,
+    help="What a trace survives at any moment: the death of a process, or of the power.",
+)
+@place_options
+def run(
+    folder: Path,
+    workers: int,
+    max_cost_usd: float | None,
+    min_valid: float,
+    durability: Durability,
+    sandbox: str | None,
+    data_dir: tuple[str, ...],
+) -> int:
     """Run the trials that FOLDER's plan still lacks; running it again resumes."""
     experiment = load(folder)
+    suites = tuple(selection.suite for selection in experiment.prereg.suites)
+    where = place(sandbox, data_dir, suites, folder)
+    if where.sandbox and where.sandbox != experiment.prereg.sandbox:
+        tell(f"sandbox: {where.sandbox} (registered: {experiment.prereg.sandbox})")
     with _progress() as show:
-        summary = run_experiment(experiment, workers, show)
-    click.echo(_told(summary, len(experiment.plan)))
+        options = Options(workers, max_cost_usd, durability, show)
+        summary = run_experiment(experiment, options, where)
+    click.echo(_told(summary))
     click.echo(f"next: hfr-bench report {folder}")
-    return 1 if summary.dropped else 0
+    return 0 if summary.valid >= min_valid else 1
 
 
-def _told(summary: Summary, planned: int) -> str:
-    """One or two lines on what this call did."""
-    if not summary.ran:
+def _told(summary: Summary) -> str:
+    """A few lines on what this call did."""
+    planned = summary.planned
+    if not summary.ran and not summary.stopped:
         text = f"complete: all {planned} trials were there already"
     else:
         text = f"ran {summary.ran} trials"
         if summary.already:
             text += f" ({summary.already} of {planned} were there already)"
         text += f"; {summary.voids} void"
+    if summary.stopped:
+        text += (
+            f"\nstopped early, {summary.graded} of {planned} trials graded: {summary.stopped}; "
+            "run again with a higher bound to go on"
+        )
+    if summary.reaped:
+        text += f"\nremoved what a killed run had left: {', '.join(summary.reaped)}"
     if summary.dropped:
         text += (
             f"\n{summary.dropped} pair group(s) stayed void in every round and are dropped; "

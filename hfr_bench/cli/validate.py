@@ -2,28 +2,29 @@
 
 import sys
 from collections import defaultdict
+from pathlib import Path
 
 import click
 
-from hfr_bench import plugins
+from hfr_bench.cli.options import place, place_options
 from hfr_bench.lab.validate import SuiteCheck, TaskCheck
 from hfr_bench.lab.validate import validate as check_suite
+from hfr_bench.lab.wire import open_suite
 from hfr_bench.model.prereg import SuiteSelection
 
 
 @click.command()
 @click.argument("suite")
 @click.option("--pool", default="base", show_default=True, help="Which tasks.")
-@click.option("--sandbox", default="process", show_default=True, help="Where its tools run.")
+@place_options
 @click.option("--json", "as_json", is_flag=True, help="For programs.")
-def validate(suite: str, pool: str, sandbox: str, as_json: bool) -> int:
+def validate(
+    suite: str, pool: str, sandbox: str | None, data_dir: tuple[str, ...], as_json: bool
+) -> int:
     """Try SUITE's controls on every task, and every tool's side-effect level, for real."""
-    plug = plugins.find("suites", suite)
-    box = plugins.find("sandboxes", sandbox)()
-    try:
-        found = check_suite(plug(box), SuiteSelection(suite=suite, pool=pool), _show)
-    finally:
-        box.close()
+    where = place(sandbox, data_dir, (suite,), Path())
+    with open_suite(suite, where) as opened:
+        found = check_suite(opened, SuiteSelection(suite=suite, pool=pool), _show)
     click.echo(found.model_dump_json(indent=2) if as_json else _text(found))
     return 1 if found.problems else 0
 

@@ -24,6 +24,7 @@ class ThreadsExecutor:
         items: Iterable[Item],
         open_scope: Callable[[int], AbstractContextManager[Scope]],
         work: Callable[[Scope, Item], Answer],
+        hurry: Callable[[], None] = lambda: None,
     ) -> Iterator[Answer]:
         waiting: queue.SimpleQueue[Item] = queue.SimpleQueue()
         for item in items:
@@ -53,6 +54,12 @@ class ThreadsExecutor:
             thread.start()
         try:
             yield from _answers(results, len(threads))
+        except GeneratorExit:  # the caller wants no more, but what is at work may end well
+            raise
+        except BaseException:
+            stop.set()
+            hurry()
+            raise
         finally:
             stop.set()
             for thread in threads:

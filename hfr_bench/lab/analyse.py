@@ -8,13 +8,15 @@ directory gives the same report.
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from hfr_bench.faults.audit import AUDITED, TrialAudit, audit
 from hfr_bench.faults.audit import rows as audit_rows
 from hfr_bench.lab.controls import Found, Ran, controls
 from hfr_bench.lab.rederive import REDERIVED, disagreements
-from hfr_bench.lab.store import Checked, Chosen, Store, choose, traces_digest
+from hfr_bench.lab.remarks import Audited, notes, voids
+from hfr_bench.lab.runlog import last
+from hfr_bench.lab.store import Checked, Store, choose, traces_digest
 from hfr_bench.model.prereg import Hypothesis, Lock, Preregistration
 from hfr_bench.model.report import (
     POOLED,
@@ -23,25 +25,14 @@ from hfr_bench.model.report import (
     HypothesisRow,
     PairedEstimate,
     Report,
-    VoidRow,
 )
 from hfr_bench.model.schedule import FaultSchedule, KindSpec
-from hfr_bench.model.terms import Origin
+from hfr_bench.model.trace import TrialStarted
 from hfr_bench.model.trial import PlanRow, TrialResult
 from hfr_bench.stats.bootstrap import draw, units
 from hfr_bench.stats.estimate import Setting, estimate
 
-MIN_SEEDS = 3
 ORACLE = "oracle_recovery"
-_SHOWN = 5
-
-
-class _Audited(NamedTuple):
-    """The delivery audits, trial by trial; what speaks against the traces; unreadable lines."""
-
-    trials: tuple[tuple[Ran, TrialAudit], ...]
-    found: Found
-    bad: tuple[str, ...]
 
 
 def analyse(
@@ -84,12 +75,12 @@ def analyse(
         groups_dropped=len(chosen.dropped),
         tasks=tasks,
         below_protocol=tasks < prereg.protocol_tasks,
-        notes=_notes(prereg, rows, chosen, checked, audited, tasks),
+        notes=notes(prereg, rows, chosen, checked, audited, tasks, last(store.folder)),
         estimates=tuple(estimates),
         contrasts=tuple(contrasts),
         hypotheses=judged(prereg.hypotheses, contrasts, complete=complete, valid=valid),
         audit=audits,
-        voids=_voids(prereg, rows, chosen, checked, main),
+        voids=voids(prereg, rows, chosen, checked, main),
         controls=checks,
         exposure=_exposure(prereg, rates, audited.trials),
         traces_digest=traces_digest(done),
@@ -250,9 +241,10 @@ def _audit(
     store: Store,
     schedules: Callable[[str], FaultSchedule],
     kinds: Mapping[str, KindSpec],
-) -> _Audited:
+) -> Audited:
     """Read each trial once: audit its faults, and hold its result against its trace."""
     trials: list[tuple[Ran, TrialAudit]] = []
+    starts: list[TrialStarted] = []
     bad: list[str] = []
     underived: list[str] = []
     for one in ran:
@@ -268,10 +260,11 @@ def _audit(
             tool_latency_us=round(prereg.tool_price.latency_s * 1_000_000),
         )
         trials.append((one, found))
+        starts += [e.body for e in trace.events[:1] if isinstance(e.body, TrialStarted)]
         underived += disagreements(trace.events, trial, prereg.human)
     failed = [text for _, found in trials for text in found.failed]
     untrue = [text for _, found in trials for text in found.untrue]
-    return _Audited(tuple(trials), Found(failed, untrue, underived), tuple(bad))
+    return Audited(tuple(trials), tuple(starts), Found(failed, untrue, underived), tuple(bad))
 
 
 def _exposure(
@@ -302,83 +295,3 @@ def _capability(prereg: Preregistration) -> tuple[dict[str, Any], ...]:
         | {k: v for k, v in arm.equipment.model_dump().items() if k != "v"}
         for arm in prereg.arms
     )
-
-
-def _voids(
-    prereg: Preregistration,
-    rows: Sequence[PlanRow],
-    chosen: Chosen,
-    checked: Iterable[Checked],
-    main: Sequence[TrialResult],
-) -> tuple[VoidRow, ...]:
-    """Voids of all rounds per arm, and what dropped trials could do to the success rate."""
-    causes: dict[str, Counter[str]] = {arm.name: Counter() for arm in prereg.arms}
-    for one in checked:
-        if one.result is not None and one.result.void is not None:
-            causes.setdefault(one.file.arm, Counter())[one.result.void.value] += 1
-    gone = Counter(
-        row.trial.arm
-        for row in rows
-        if row.control is None and row.trial.pair_group in set(chosen.dropped)
-    )
-    done = Counter(result.arm for result in main)
-    won = Counter(r.arm for r in main if r.outcome is not None and r.outcome.succeeded)
-    return tuple(
-        VoidRow(
-            arm=arm,
-            voids=sum(found.values()),
-            causes=dict(sorted(found.items())),
-            dropped=gone[arm],
-            sr_worst=won[arm] / (done[arm] + gone[arm]) if gone[arm] else None,
-            sr_best=(won[arm] + gone[arm]) / (done[arm] + gone[arm]) if gone[arm] else None,
-        )
-        for arm, found in causes.items()
-    )
-
-
-def _notes(
-    prereg: Preregistration,
-    rows: Sequence[PlanRow],
-    chosen: Chosen,
-    checked: Sequence[Checked],
-    audited: _Audited,
-    tasks: int,
-) -> tuple[str, ...]:
-    """What a reader must know before believing a number."""
-    notes = []
-    if prereg.origin is Origin.REHEARSAL:
-        notes.append(
-            "rehearsal: a scripted stand-in plays the model; tools, world and faults are real. "
-            "Success and money describe the script, not a model; money is modelled."
-        )
-    lacking = sum(row.trial.pair_group in set(chosen.lacking) for row in rows)
-    if lacking:
-        notes.append(
-            f"incomplete: {lacking} of {len(rows)} planned trials are in {len(chosen.lacking)} "
-            "pair groups that are not complete yet, and are left out"
-        )
-    if chosen.dropped:
-        notes.append(f"{len(chosen.dropped)} pair groups were dropped: void in every round")
-    if tasks < prereg.protocol_tasks:
-        notes.append(
-            f"below protocol: {tasks} tasks, the protocol asks for {prereg.protocol_tasks}"
-        )
-    if len(prereg.seeds) < MIN_SEEDS:
-        notes.append(f"{len(prereg.seeds)} seed(s); the protocol asks for at least {MIN_SEEDS}")
-    bad = [str(line) for one in checked for line in one.bad] + list(audited.bad)
-    breaks = [str(line) for one in checked for line in one.breaks]
-    notes += _listed("unreadable trace lines (their trials count as incomplete)", bad)
-    notes += _listed("broken hash chains: the experiment is not valid", breaks)
-    notes += _listed(
-        "results that do not follow from their traces: the experiment is not valid",
-        audited.found.underived,
-    )
-    notes += _listed("trace files that belong to no planned trial", chosen.unplanned)
-    return tuple(notes)
-
-
-def _listed(what: str, items: Sequence[str]) -> list[str]:
-    if not items:
-        return []
-    more = f" and {len(items) - _SHOWN} more" if len(items) > _SHOWN else ""
-    return [f"{len(items)} {what}: {'; '.join(items[:_SHOWN])}{more}"]

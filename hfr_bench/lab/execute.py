@@ -1,28 +1,33 @@
 """Many trials: what the plan still lacks, in rounds, on worker threads, one writer a trial."""
 
-import fcntl
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from itertools import groupby
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
-from hfr_bench import plugins
-from hfr_bench.errors import BadInputError
+from hfr_bench import __version__, plugins
+from hfr_bench.errors import BadInputError, InfrastructureError
+from hfr_bench.lab import runlog
+from hfr_bench.lab.journal import Durability
+from hfr_bench.lab.meter import CostMeter, spent
 from hfr_bench.lab.register import TRIALS, Experiment, check_content, check_sources
-from hfr_bench.lab.store import Store, TrialFile
+from hfr_bench.lab.runlock import only_one
+from hfr_bench.lab.standing import Job, Standing, standing
+from hfr_bench.lab.store import Store
 from hfr_bench.lab.trial import run_trial
-from hfr_bench.lab.wire import Bench, WorkerScope
-from hfr_bench.model.trial import PlanRow, TrialResult
+from hfr_bench.lab.wire import Bench, Place, WorkerScope
+from hfr_bench.model.invocation import Invocation
+from hfr_bench.model.trial import TrialResult
+from hfr_bench.owner import this_process
 from hfr_bench.ports.executor import Executor
+from hfr_bench.ports.sandbox import SandboxUnavailableError
 
+ROOM_MIB = 64
+"""Free space below which no run is begun."""
 
-class Job(NamedTuple):
-    """A trial to run: its row, its round, and where its trace goes."""
-
-    row: PlanRow
-    round_no: int
-    path: Path
+End = Literal["done", "stopped", "interrupted", "error"]
 
 
 class Progress(NamedTuple):
@@ -34,40 +39,91 @@ class Progress(NamedTuple):
 
 
 class Summary(NamedTuple):
-    """What one call of `run` did; `dropped`: groups void in every round they had."""
+    """What one call of `run` did. `dropped`: groups void in every round they had.
+
+    `graded` of `planned` trials are in, over all calls; `stopped`: why this one stopped early;
+    `reaped`: what a killed run had left, and is now gone.
+    """
 
     ran: int
     voids: int
-    dropped: int
     already: int
+    dropped: int
+    graded: int
+    planned: int
+    stopped: str = ""
+    reaped: tuple[str, ...] = ()
+
+    @property
+    def valid(self) -> float:
+        """The share of planned trials that are graded."""
+        return self.graded / self.planned if self.planned else 1.0
 
 
-def trial_path(root: Path, row: PlanRow, round_no: int) -> Path:
-    """Where a trace goes: trials/<group>/r<round>/<arm>.jsonl."""
-    return root / TRIALS / row.trial.pair_group / f"r{round_no}" / f"{row.trial.arm}.jsonl"
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How to run; nothing of it is registered, and no result may depend on it."""
+
+    workers: int = 1
+    max_cost_usd: float | None = None
+    durability: Durability = "process"
+    on_progress: Callable[[Progress], None] = lambda _progress: None
 
 
 def run(
-    experiment: Experiment,
-    workers: int = 1,
-    on_progress: Callable[[Progress], None] | None = None,
+    experiment: Experiment, options: Options | None = None, place: Place | None = None
 ) -> Summary:
     """Run what the plan still lacks; running it again resumes.
 
-    Raises BadInputError if the directory is in use, or belongs to another registration.
+    Raises BadInputError if the directory is in use, or belongs to another registration;
+    InfrastructureError if there is no room for traces, or the sandbox is gone.
     """
-    groups = _groups(experiment.plan)
+    options, place = options or Options(), place or Place()
     check_owner(experiment)
     check_content(experiment)
-    with _only_one(experiment.path), Bench(experiment.prereg, experiment.book) as bench:
-        first = _lacking(experiment, groups)
-        already = len(experiment.plan) - len(first)
-        if not first:
-            return Summary(0, 0, _dropped(experiment, groups), already)
-        check_sources(experiment, bench)
-        bench.serve()
-        ran, voids = _rounds(experiment, bench, groups, first, workers, on_progress)
-    return Summary(ran, voids, _dropped(experiment, groups), already)
+    check_room(experiment.path)
+    place = replace(place, folder=experiment.path)
+    with only_one(experiment.path), Bench(experiment.prereg, experiment.book, place) as bench:
+        meter, count, now = _meter(experiment, options), _Count(), standing(experiment)
+        reaped = _reaped(bench, needed=bool(now.jobs))
+        already = len(experiment.plan) - len(now.jobs)
+        if now.jobs:
+            check_sources(experiment, bench)
+            bench.serve()
+            with _logged(experiment, bench, meter, options, count):
+                now = _rounds(experiment, bench, now, meter, options, count)
+            # A killed run's last wish may have been on its way to the engine when we came.
+            reaped += _reaped(bench, needed=False)
+    return Summary(
+        ran=count.ran,
+        voids=count.voids,
+        already=already,
+        dropped=now.dropped,
+        graded=now.graded,
+        planned=len(experiment.plan),
+        stopped=meter.stopped,
+        reaped=reaped,
+    )
+
+
+def _reaped(bench: Bench, *, needed: bool) -> tuple[str, ...]:
+    """Remove what a killed run left. A sandbox that is gone matters only if there is work."""
+    try:
+        return bench.reap()
+    except SandboxUnavailableError:
+        if needed:
+            raise
+        return ()
+
+
+def check_room(folder: Path) -> None:
+    """Raises InfrastructureError if the disk is as good as full: a run would only break."""
+    free = shutil.disk_usage(folder).free
+    if free < ROOM_MIB * 1024 * 1024:
+        raise InfrastructureError(
+            f"{folder}: {free // 1024 // 1024} MiB are free there, and a run needs {ROOM_MIB}; "
+            "free some and run again"
+        )
 
 
 def check_owner(experiment: Experiment) -> None:
@@ -83,86 +139,87 @@ def check_owner(experiment: Experiment) -> None:
         )
 
 
+@contextmanager
+def _logged(
+    experiment: Experiment, bench: Bench, meter: CostMeter, options: Options, count: "_Count"
+) -> Iterator[None]:
+    """All rounds stand between two lines of run.jsonl."""
+    line = Invocation(
+        at=runlog.now(),
+        owner=this_process(),
+        harness_version=__version__,
+        sandbox=bench.sandbox_name,
+        workers=options.workers,
+        durability=options.durability,
+        max_cost_usd=options.max_cost_usd,
+    )
+    runlog.append(experiment.path, line)
+    end: End = "error"
+    try:
+        yield
+        end = "stopped" if meter.stopped else "done"
+    except KeyboardInterrupt:
+        end = "interrupted"
+        raise
+    finally:
+        done = {"at": runlog.now(), "end": end, "stopped": meter.stopped}
+        with suppress(OSError):  # a full disk has been told already
+            runlog.append(
+                experiment.path,
+                line.model_copy(update=done | {"ran": count.ran, "voids": count.voids}),
+            )
+
+
 def _rounds(
     experiment: Experiment,
     bench: Bench,
-    groups: Sequence[tuple[PlanRow, ...]],
-    jobs: list[Job],
-    workers: int,
-    on_progress: Callable[[Progress], None] | None,
-) -> tuple[int, int]:
+    now: Standing,
+    meter: CostMeter,
+    options: Options,
+    count: "_Count",
+) -> Standing:
     """Run jobs, then the rounds that voids made necessary, until nothing is lacking."""
-    executor: Executor = plugins.find("executors", "threads")(workers)
-    ran = voids = 0
-    total = len(jobs)
-    while jobs:
-        for result in executor.run(jobs, lambda _: WorkerScope(bench), _work):
-            ran += 1
-            voids += result.void is not None
-            if on_progress is not None:
-                on_progress(Progress(ran, total, voids))
-        jobs = _lacking(experiment, groups)
-        total += len(jobs)
-    return ran, voids
+    executor: Executor = plugins.find("executors", "threads")(options.workers)
 
+    def work(scope: WorkerScope, job: Job) -> TrialResult | None:
+        if not meter.start():
+            return None
+        result = run_trial(scope, job.row, job.round_no, job.path, options.durability)
+        meter.end(result)
+        return result
 
-def _work(scope: WorkerScope, job: Job) -> TrialResult:
-    return run_trial(scope, job.row, job.round_no, job.path)
-
-
-def _groups(plan: Sequence[PlanRow]) -> list[tuple[PlanRow, ...]]:
-    """Pair groups in plan order; a group's rows may be split by its controls, which are others."""
-    ordered = sorted(plan, key=lambda row: row.trial.pair_group)
-    found = [tuple(rows) for _, rows in groupby(ordered, key=lambda row: row.trial.pair_group)]
-    return sorted(found, key=lambda rows: rows[0].order)
-
-
-def _lacking(experiment: Experiment, groups: Iterable[tuple[PlanRow, ...]]) -> list[Job]:
-    """For every group the trials that its open round still lacks."""
-    jobs = []
-    store = Store(experiment.path)
-    for rows in groups:
-        for round_no in range(1, experiment.prereg.void_rounds + 2):
-            ends = [read_end(store, row, round_no) for row in rows]
-            missing = [row for row, end in zip(rows, ends, strict=True) if end is None]
-            if missing:
-                jobs += [
-                    Job(row, round_no, trial_path(experiment.path, row, round_no))
-                    for row in missing
-                ]
-                break
-            if not any(end and end.void for end in ends):
-                break
-    return jobs
-
-
-def _dropped(experiment: Experiment, groups: Iterable[tuple[PlanRow, ...]]) -> int:
-    last, store = experiment.prereg.void_rounds + 1, Store(experiment.path)
-    return sum(
-        any((end := read_end(store, row, last)) is not None and end.void for row in rows)
-        for rows in groups
-    )
-
-
-def read_end(store: Store, row: PlanRow, round_no: int) -> TrialResult | None:
-    """A trial's result, if its trace is whole: every line readable, the hash chain unbroken.
-
-    What is not whole counts as not run: the journal moves it aside (never deletes it) when the
-    trial runs again.
-    """
-    path = trial_path(store.folder, row, round_no)
-    if not path.is_file():
-        return None
-    checked = store.check(TrialFile(path, row.trial.pair_group, round_no, row.trial.arm))
-    return None if checked.bad or checked.breaks else checked.result
-
-
-@contextmanager
-def _only_one(folder: Path) -> Iterator[None]:
-    """Two runs in one directory would write the same traces. Raises BadInputError."""
-    with (folder / ".run.lock").open("a") as file:
+    while now.jobs and not meter.stopped:
+        total = count.ran + len(now.jobs)
         try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            raise BadInputError(f"{folder}: another `hfr-bench run` is at work here") from error
-        yield
+            for result in executor.run(now.jobs, lambda _: WorkerScope(bench), work, bench.abort):
+                if result is not None:
+                    count.add(result)
+                    options.on_progress(Progress(count.ran, total, count.voids))
+        except BaseException:
+            bench.abort()  # whatever interrupted us here, the workers must not be waited for
+            raise
+        now = standing(experiment)
+    return now
+
+
+@dataclass(slots=True)
+class _Count:
+    """What has been run so far."""
+
+    ran: int = 0
+    voids: int = 0
+
+    def add(self, result: TrialResult) -> None:
+        self.ran += 1
+        self.voids += result.void is not None
+
+
+def _meter(experiment: Experiment, options: Options) -> CostMeter:
+    """What the directory has cost so far, and the bound. Reads every trace only under a bound."""
+    bound = options.max_cost_usd
+    if bound is None:
+        return CostMeter(0)
+    store = Store(experiment.path)
+    results = [r for file in store.files() if (r := store.check(file).result) is not None]
+    each = experiment.prereg.limits.max_cost_usd or 0.0
+    return CostMeter(spent(store, results), round(bound * 1e6), round(each * 1e6))

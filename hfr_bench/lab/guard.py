@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NoReturn
 
+from hfr_bench.lab.limits import TrialLimits
 from hfr_bench.lab.recorder import Sums, TruthQueue, decided_body, ledger_body
 from hfr_bench.lab.step import Progress, Step, StepResult, Tally, TrialStopped
 from hfr_bench.model.attempt import (
@@ -24,6 +25,7 @@ from hfr_bench.model.attempt import (
     StrategyEvent,
 )
 from hfr_bench.model.ledger import EscalationPacket, LedgerEntry, Reservation
+from hfr_bench.model.prereg import Limits
 from hfr_bench.model.record import text_digest
 from hfr_bench.model.task import TaskSpec
 from hfr_bench.model.terms import Action, Channel, End, Landed, LedgerState
@@ -58,16 +60,17 @@ class Guard:
     clock: Clock
     sums: Sums
     deadline_us: int
-    tool_timeout_us: int
-    max_attempts: int = 32
+    limits: Limits = Limits()
     tally: Tally = field(default_factory=Tally)
     _state: dict[str, Any] = field(init=False)
     _occurrences: Counter[str] = field(default_factory=Counter)
     _operations: int = 0
     _over: BaseException | None = None
+    _bounds: TrialLimits = field(init=False)
 
     def __post_init__(self) -> None:
         self._state = self.strategy.begin()
+        self._bounds = TrialLimits(self.limits, self.sums, self.clock)
 
     def run(self, step: Step) -> StepResult:
         """One logical step, however many attempts it takes. Raises TrialStopped.
@@ -116,7 +119,7 @@ class Guard:
         if at is not None:
             at.decisions += 1
             # Every attempt costs two decisions at the most; whatever asks for more is looping.
-            if at.decisions > 3 * self.max_attempts:
+            if at.decisions > 3 * self.limits.max_attempts:
                 self._too_many()
         decision = self._asked(event)
         step, attempt = (at.step.number, at.attempts) if at else (0, 0)
@@ -125,13 +128,13 @@ class Guard:
             at.key = decision.key or at.key
             if decision.moves or decision.debit:
                 self._move(at, decision)
-        if decision.delay_us:
-            self.tally.backoff_us += decision.delay_us
-            self.clock.wait(decision.delay_us)
+        if wait_us := self._bounds.within(decision.delay_us):
+            self.tally.backoff_us += wait_us
+            self.clock.wait(wait_us)
         return decision
 
     def _too_many(self) -> NoReturn:
-        most = f"more than max_attempts = {self.max_attempts} attempts of a step"
+        most = f"more than max_attempts = {self.limits.max_attempts} attempts of a step"
         raise TrialStopped(End.LIMIT, most)
 
     def _asked(self, event: StrategyEvent) -> Decision:
@@ -231,8 +234,9 @@ class Guard:
     def _attempt(
         self, at: Progress, point: str, occurrence: int, attempt: int, purpose: str
     ) -> Observation:
-        if at.made >= self.max_attempts:
+        if at.made >= self.limits.max_attempts:
             self._too_many()
+        self._bounds.check()
         self._operations += 1
         at.made += 1
         step = at.step
@@ -244,7 +248,7 @@ class Guard:
             attempt=attempt,
             channel=step.intent.channel,
             target=at.target,
-            timeout_us=step.timeout_us,
+            timeout_us=self._bounds.within(step.timeout_us),
             payload=self._keyed(at),
             purpose=purpose,
             operation_id=f"{self.trial_id}.{self._operations}",
@@ -253,8 +257,9 @@ class Guard:
         if not own:
             contract = at.step.contract
             assert contract is not None
-            payload, limit_us = contract.fill(step.payload), self.tool_timeout_us
-            call = replace(call, target=contract.read, payload=payload, timeout_us=limit_us)
+            timeout_us = self._bounds.within(round(self.limits.tool_timeout_s * 1_000_000))
+            payload = contract.fill(step.payload)
+            call = replace(call, target=contract.read, payload=payload, timeout_us=timeout_us)
         return self.onion[call.channel].attempt(call)
 
     def _keyed(self, at: Progress) -> Mapping[str, Any]:

@@ -2,24 +2,48 @@
 
 A trial is written to `<arm>.jsonl.part` and renamed when its last line is safe, so that a file
 without `.part` is whole. What an interrupted run left is archived beside it, never overwritten.
+
+Two durabilities. `process`: nothing written is lost when a process dies (that is the kernel's
+gift), and what a paid-for trial rests on (its start, each delivered fault, each ledger move, its
+end) is on the disk before the trial goes on. `power`: so is every other line, and the file's name.
 """
 
 import hashlib
 import os
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Self
+from typing import Literal, Self
 
-from hfr_bench.model.trace import Body, TraceEvent
+from hfr_bench.errors import InfrastructureError
+from hfr_bench.model.trace import (
+    Body,
+    FaultInjected,
+    LedgerMoved,
+    TraceEvent,
+    TrialEnded,
+    TrialStarted,
+    UpstreamHit,
+)
 from hfr_bench.ports.clock import Clock
 
-_DURABLE = ("trial_started", "trial_ended")
+Durability = Literal["process", "power"]
+
+
+class JournalError(InfrastructureError):
+    """A trace cannot be written (the disk is full, say): no trial can run, so none is void."""
 
 
 class TrialJournal:
-    """Writes the trace of one trial; also the `Sink` of its recorders."""
+    """Writes the trace of one trial; also the `Sink` of its recorders.
 
-    def __init__(self, path: Path, trial_id: str, clock: Clock) -> None:
+    Raises JournalError, from construction and from every write.
+    """
+
+    def __init__(
+        self, path: Path, trial_id: str, clock: Clock, durability: Durability = "process"
+    ) -> None:
         self.path = path
         self.events: list[TraceEvent] = []
         self._trial_id = trial_id
@@ -27,10 +51,13 @@ class TrialJournal:
         self._prev = ""
         self._start_ns = time.monotonic_ns()
         self._part = path.with_name(path.name + ".part")
-        path.parent.mkdir(parents=True, exist_ok=True)
-        _archive(self._part, "interrupted")
-        _archive(path, "damaged")
-        self._fd = os.open(self._part, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_EXCL, 0o644)
+        self._power = durability == "power"
+        with self._told():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            _archive(self._part, "interrupted")
+            _archive(path, "damaged")
+            flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_EXCL
+            self._fd = os.open(self._part, flags, 0o644)
 
     def write(self, body: Body, *, step: int = 0, attempt: int = 0) -> None:
         event = TraceEvent(
@@ -44,9 +71,10 @@ class TrialJournal:
             body=body,
         )
         line = event.dumps().encode()
-        _write_all(self._fd, line + b"\n")
-        if body.type in _DURABLE:
-            os.fdatasync(self._fd)
+        with self._told():
+            _write_all(self._fd, line + b"\n")
+            if self._power or _must_last(body):
+                os.fdatasync(self._fd)
         self._prev = hashlib.sha256(line).hexdigest()
         self.events.append(event)
 
@@ -56,7 +84,37 @@ class TrialJournal:
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         os.close(self._fd)
         if kind is None:
-            self._part.rename(self.path)
+            with self._told():
+                self._part.rename(self.path)
+                if self._power:
+                    _sync_folder(self.path.parent)
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        """An error of the file system, told with the file and what to do."""
+        try:
+            yield
+        except OSError as error:
+            raise JournalError(
+                f"{self._part}: the trace cannot be written: {error.strerror or error}; free the "
+                "disk or mend it, then run again: what was finished is kept"
+            ) from error
+
+
+def _must_last(body: Body) -> bool:
+    """Whether the trial may go on only once this line is on the disk."""
+    if isinstance(body, UpstreamHit):
+        return body.injection_id is not None
+    return isinstance(body, TrialStarted | FaultInjected | LedgerMoved | TrialEnded)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make a new name in the folder survive a power failure."""
+    fd = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
 
 
 def _write_all(fd: int, data: bytes) -> None:

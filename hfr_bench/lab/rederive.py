@@ -113,7 +113,7 @@ def _decisions(events: Sequence[TraceEvent], claimed: TrialResult) -> dict[str, 
     """Steps (each begins with a decision), and the waiting that was decided.
 
     A strategy whose defect ended the trial may have left a step without a decision, or a decision
-    that was not waited for.
+    that was not waited for; the end of the trial's time cuts the last wait short.
     """
     decided = [(event.step, event.body) for event in events if isinstance(event.body, Decided)]
     steps = len({step for step, _ in decided if step})
@@ -122,6 +122,8 @@ def _decisions(events: Sequence[TraceEvent], claimed: TrialResult) -> dict[str, 
     if claimed.outcome is not None and claimed.outcome.end is End.FAILED:
         steps += claimed.steps == steps + 1
         total -= delays[-1] if delays and claimed.backoff_us == total - delays[-1] else 0
+    if claimed.outcome is not None and claimed.outcome.end is End.LIMIT and delays:
+        total = max(total - delays[-1], min(total, claimed.backoff_us))
     return {"steps": steps, "backoff_us": total}
 
 

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterable
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
@@ -12,7 +13,7 @@ from hfr_bench import __version__, content
 from hfr_bench.errors import BadInputError
 from hfr_bench.lab.book import ScheduleBook, read_book
 from hfr_bench.lab.plan import GENERATOR, Cell, cells, plan_rows
-from hfr_bench.lab.wire import Bench
+from hfr_bench.lab.wire import Bench, Place
 from hfr_bench.model.prereg import Hypothesis, Lock, Preregistration
 from hfr_bench.model.record import text_digest
 from hfr_bench.model.terms import Origin
@@ -54,7 +55,7 @@ def load_prereg(folder: Path) -> Preregistration:
     return prereg
 
 
-def freeze(folder: Path) -> Lock:
+def freeze(folder: Path, place: Place | None = None) -> Lock:
     """Validate, draw the schedules, lay out the plan, digest everything.
 
     Raises BadInputError for a wrong registration, and if the directory already holds trials:
@@ -67,7 +68,7 @@ def freeze(folder: Path) -> Lock:
             f"{folder}: holds trials of a frozen experiment; freeze a new directory instead"
         )
     matrix = content.matrix(prereg.faults.matrix)
-    with Bench(prereg) as bench:
+    with Bench(prereg, place=replace(place or Place(), folder=folder)) as bench:
         bench.check_answered()
         check_hypotheses(prereg)
         tasks = tuple(bench.tasks.values())

@@ -40,12 +40,17 @@ class GuardedRuntime:
         self._limits = limits
         self._tenant = tenant
         self._steps = 0
+        self._turns = 0
 
     def model(self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> ModelReply:
         payload: dict[str, Any] = {"messages": list(messages)}
         if tools:
             payload["tools"] = list(tools)
         number = self._next_step()
+        self._turns += 1
+        most = self._limits.max_turns
+        if most is not None and self._turns > most:
+            self._guard.stop(End.LIMIT, f"more than max_turns = {most} turns of the model")
         request = json_digest(payload)
         intent = Intent(
             intent_id=request[:16],

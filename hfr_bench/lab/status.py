@@ -4,8 +4,8 @@ from collections import Counter
 from collections.abc import Mapping
 
 from hfr_bench.faults.audit import AUDITED, audit
-from hfr_bench.lab.execute import read_end
 from hfr_bench.lab.register import Experiment
+from hfr_bench.lab.standing import read_end
 from hfr_bench.lab.store import Store
 from hfr_bench.model.record import Record
 from hfr_bench.model.schedule import KindSpec

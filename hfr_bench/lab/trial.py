@@ -14,7 +14,7 @@ from hfr_bench.errors import InfrastructureError
 from hfr_bench.faults.cursor import Cursor
 from hfr_bench.lab.clock import VirtualClock, WallClock, make_clock
 from hfr_bench.lab.guard import Guard
-from hfr_bench.lab.journal import TrialJournal
+from hfr_bench.lab.journal import Durability, JournalError, TrialJournal
 from hfr_bench.lab.judge import (
     atomic_groups,
     expected_counts,
@@ -36,7 +36,7 @@ from hfr_bench.model.trial import Grade, Outcome, PlanRow, TrialResult
 from hfr_bench.ports.agent import Oracle
 from hfr_bench.ports.injector import Scene
 from hfr_bench.ports.llm import ModelScope
-from hfr_bench.ports.sandbox import HostDiedError, HostRefusedError
+from hfr_bench.ports.sandbox import HostDiedError, HostRefusedError, SandboxUnavailableError
 from hfr_bench.ports.suite import World
 
 
@@ -53,19 +53,32 @@ class _Ended:
     at_us: int
 
 
-def run_trial(scope: WorkerScope, row: PlanRow, round_no: int, path: Path) -> TrialResult:
+class InterruptedTrialError(InfrastructureError):
+    """The run is being ended: the trial is neither graded nor void, and will be run again."""
+
+
+def run_trial(
+    scope: WorkerScope,
+    row: PlanRow,
+    round_no: int,
+    path: Path,
+    durability: Durability = "process",
+) -> TrialResult:
     """Run one planned trial and write its trace to `path`; returns the last line's result.
 
-    Never raises for a failure of the trial's own: our side's failures come back as voids.
+    Our side's failures come back as voids. Raises only what stops the whole run, leaving a trace
+    that the next run archives: JournalError, SandboxUnavailableError, InterruptedTrialError.
     """
     bench, trial = scope.bench, row.trial
     task = bench.task(trial.suite, trial.task_id)
     clock = make_clock(bench.prereg.clock)
-    with TrialJournal(path, trial.trial_id, clock) as journal:
+    with TrialJournal(path, trial.trial_id, clock, durability) as journal:
         journal.write(_started(bench, row, task, round_no))
         run = _Run(scope, row, task, clock, journal)
         try:
             result = run.graded(round_no)
+        except (JournalError, SandboxUnavailableError):
+            raise
         except ProviderError as error:
             result = run.void(round_no, VoidCause.PROVIDER, str(error))
         except CheckerError as error:
@@ -76,6 +89,8 @@ def run_trial(scope: WorkerScope, row: PlanRow, round_no: int, path: Path) -> Tr
             result = run.void(round_no, VoidCause.SANDBOX, str(error))
         except Exception as error:  # noqa: BLE001 - our own defect must not look like the arm's
             result = run.void(round_no, VoidCause.HARNESS, f"{type(error).__name__}: {error}")
+        if result.void is not None and bench.interrupted.is_set():
+            raise InterruptedTrialError(f"trial {trial.trial_id} was interrupted")
         journal.write(TrialEnded(result=result))
     return result
 
@@ -106,7 +121,8 @@ class _Run:
         """Run, heal, drain, then let the checker read the world."""
         trial = self._row.trial
         world = self._scope.world(trial.suite)
-        world.reset(trial.task_id)
+        state = world.reset(trial.task_id)
+        self._bench.check_steady(trial.suite, trial.task_id, state)
         with ExitStack() as healing:
             guard = self._wire(healing)
             self._guard = guard
@@ -187,8 +203,7 @@ class _Run:
             clock=self._clock,
             sums=self._sums,
             deadline_us=round(self._task.deadline_s * 1_000_000),
-            tool_timeout_us=round(prereg.limits.tool_timeout_s * 1_000_000),
-            max_attempts=prereg.limits.max_attempts,
+            limits=prereg.limits,
         )
 
     def _scene(self, layer: Layer) -> Scene:

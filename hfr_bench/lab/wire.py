@@ -1,23 +1,34 @@
 """Names -> living objects: the only user of `plugins`. A bench is opened once an experiment."""
 
-from collections.abc import Mapping
-from contextlib import AbstractContextManager, ExitStack
+import inspect
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Self
+from pathlib import Path
+from typing import Any, Self
 
 from hfr_bench import content, plugins
-from hfr_bench.errors import BadInputError
+from hfr_bench.errors import BadInputError, InfrastructureError
 from hfr_bench.lab.book import ScheduleBook
 from hfr_bench.model.ledger import EscalationPacket
-from hfr_bench.model.prereg import Arm, HumanPrice, Preregistration, SourcePin
+from hfr_bench.model.prereg import (
+    Arm,
+    HumanPrice,
+    Preregistration,
+    SourcePin,
+    SuiteSelection,
+)
 from hfr_bench.model.record import text_digest
 from hfr_bench.model.schedule import FaultSchedule, KindSpec
 from hfr_bench.model.task import SealedTask, TaskSpec
 from hfr_bench.model.terms import ClockKind, Criticality, Origin
+from hfr_bench.owner import run_id, this_process
 from hfr_bench.ports.agent import Agent
 from hfr_bench.ports.injector import CallInjector, WireInjector
 from hfr_bench.ports.llm import LlmBackend
-from hfr_bench.ports.sandbox import Sandbox
+from hfr_bench.ports.sandbox import Sandbox, SandboxContext
 from hfr_bench.ports.strategy import Strategy
 from hfr_bench.ports.suite import Suite, World
 from hfr_bench.recovery.kit import Kit
@@ -26,31 +37,45 @@ GATEWAY = "model_gateway"
 TOOLS = "tool_calls"
 
 
+@dataclass(frozen=True, slots=True)
+class Place:
+    """What a registration does not fix: where things lie and run on this machine.
+
+    `folder`: the experiment's, names the run. `sandbox`: instead of the registered one (every
+    trace says which it was). `data_dirs`: a suite's upstream checkout, by suite.
+    """
+
+    folder: Path = field(default_factory=Path)
+    sandbox: str | None = None
+    data_dirs: Mapping[str, Path] = field(default_factory=dict)
+    tell: Callable[[str], None] = lambda _line: None
+
+
 class Bench(AbstractContextManager["Bench"]):
     """Everything an experiment runs on. Suites open lazily; servers with `serve`.
 
     Raises BadInputError on construction for names that nobody offers.
     """
 
-    def __init__(self, prereg: Preregistration, book: ScheduleBook | None = None) -> None:
+    def __init__(
+        self,
+        prereg: Preregistration,
+        book: ScheduleBook | None = None,
+        place: Place | None = None,
+    ) -> None:
         self.prereg = prereg
+        self.interrupted = threading.Event()
         self._book = book or ScheduleBook()
+        self._place = place or Place()
+        self._steady: dict[tuple[str, str], str] = {}
         self._stack = ExitStack()
         self._sandboxes: dict[str, Sandbox] = {}
         self._suites: dict[str, Suite] = {}
-        self._sandbox_plug = plugins.find("sandboxes", prereg.sandbox)
         self._agent_plug = plugins.find("agents", prereg.agent)
         self._strategy_plugs = {
             arm.strategy: plugins.find("strategies", arm.strategy) for arm in prereg.arms
         }
-        for selection in prereg.suites:
-            plug = plugins.find("suites", selection.suite)
-            if selection.suite in self._suites:
-                raise BadInputError(f"suite {selection.suite!r} is listed twice; join its tasks")
-            sandbox: Sandbox = self._sandbox_plug()
-            self._sandboxes[selection.suite] = sandbox
-            self._stack.callback(sandbox.close)
-            self._suites[selection.suite] = plug(sandbox, **selection.config)
+        self._open_suites()
         self.backend: LlmBackend = plugins.find("llms", prereg.model.llm)(**prereg.model.config)
         self.kinds: Mapping[str, KindSpec] = content.kinds()
         self.upstream = ""
@@ -60,6 +85,48 @@ class Bench(AbstractContextManager["Bench"]):
 
     def __exit__(self, *_: object) -> None:
         self._stack.close()
+
+    def _open_suites(self) -> None:
+        """Each suite with a sandbox of its own."""
+        prereg, place, name = self.prereg, self._place, self.sandbox_name
+        plug = plugins.find("sandboxes", name)
+        settings = prereg.sandbox_config if name == prereg.sandbox else {}
+        context = SandboxContext(
+            run_id(place.folder, prereg.digest()), this_process(), tell=place.tell
+        )
+        if unknown := sorted(set(place.data_dirs) - {s.suite for s in prereg.suites}):
+            raise BadInputError(f"--data-dir: no suite {unknown[0]!r} is registered here")
+        for selection in prereg.suites:
+            if selection.suite in self._suites:
+                raise BadInputError(f"suite {selection.suite!r} is listed twice; join its tasks")
+            sandbox: Sandbox = configured(plug, f"sandbox_config ({name})", context, **settings)
+            self._sandboxes[selection.suite] = sandbox
+            self._stack.callback(sandbox.close)
+            self._suites[selection.suite] = make_suite(
+                selection, sandbox, place.data_dirs.get(selection.suite)
+            )
+
+    def reap(self) -> tuple[str, ...]:
+        """Remove what a killed run of this experiment has left; returns the names."""
+        # One engine, one run: the first sandbox sees what all of them made.
+        return next(iter(self._sandboxes.values())).reap()
+
+    def abort(self) -> None:
+        """End every tool host now: what is at work stops, and is neither graded nor void."""
+        self.interrupted.set()
+        for sandbox in self._sandboxes.values():
+            sandbox.close()
+
+    def check_steady(self, suite: str, task_id: str, state: str) -> None:
+        """A task must start from the same state in every trial, whichever host it runs on.
+
+        Raises InfrastructureError if it does not.
+        """
+        first = self._steady.setdefault((suite, task_id), state)
+        if state != first:
+            raise InfrastructureError(
+                f"{task_id} starts from state {state[:12]} here, and from {first[:12]} before"
+            )
 
     def serve(self) -> Self:
         """Start model server and gateway."""
@@ -104,6 +171,11 @@ class Bench(AbstractContextManager["Bench"]):
 
     def suite(self, name: str) -> Suite:
         return self._suites[name]
+
+    @property
+    def sandbox_name(self) -> str:
+        """Where tools run: as registered, or as asked for in its place."""
+        return self._place.sandbox or self.prereg.sandbox
 
     def sandbox_of(self, suite: str) -> Sandbox:
         return self._sandboxes[suite]
@@ -201,6 +273,41 @@ class Bench(AbstractContextManager["Bench"]):
 
     def _all_sealed(self) -> tuple[SealedTask, ...]:
         return tuple(self.sealed(suite, task_id) for suite, task_id in self.tasks)
+
+
+@contextmanager
+def open_suite(name: str, place: Place, default: str = "process") -> Iterator[Suite]:
+    """A suite by itself, outside any experiment; its sandbox is closed behind it."""
+    sandbox_name = place.sandbox or default
+    context = SandboxContext(run_id(place.folder, f"suite {name}"), this_process(), place.tell)
+    sandbox: Sandbox = plugins.find("sandboxes", sandbox_name)(context)
+    try:
+        sandbox.reap()
+        data_dir = place.data_dirs.get(name)
+        yield make_suite(SuiteSelection(suite=name), sandbox, data_dir)
+    finally:
+        sandbox.close()
+
+
+def make_suite(selection: SuiteSelection, sandbox: Sandbox, data_dir: Path | None = None) -> Suite:
+    """A suite in its sandbox. Raises BadInputError for a setting that it does not know."""
+    settings: dict[str, object] = dict(selection.config)
+    if data_dir is not None:
+        settings["data_dir"] = data_dir
+    suite: Suite = configured(
+        plugins.find("suites", selection.suite), f"suite {selection.suite}", sandbox, **settings
+    )
+    return suite
+
+
+def configured(plug: Callable[..., Any], where: str, *parts: object, **settings: Any) -> Any:
+    """Make a plug with a user's settings. Raises BadInputError naming those it does not know."""
+    offered = inspect.signature(plug).parameters
+    takes_all = any(p.kind is p.VAR_KEYWORD for p in offered.values())
+    if not takes_all and (unknown := sorted(set(settings) - set(offered))):
+        names = ", ".join(list(offered)[len(parts) :]) or "none"
+        raise BadInputError(f"{where}: no setting {unknown[0]!r}; there are: {names}")
+    return plug(*parts, **settings)
 
 
 def _either_way(agent: str, backup: str | None) -> dict[str, tuple[str, ...]]:

@@ -79,13 +79,20 @@ class FaultPlan(Record):
 
 
 class Limits(Record):
-    """Bounds of one trial. Timeouts are of one attempt, in trial seconds.
+    """Bounds of one trial; None = unbounded. Timeouts are of one attempt, in trial seconds.
 
     `max_attempts`: of one step, reads for the strategy included; no strategy may loop for ever.
+    `max_turns`: model steps. `max_tokens`, `max_cost_usd`, `max_time_s` (trial clock, injected
+    waits included): what has been used is held against them before every attempt, so that the last
+    attempt may pass tokens and money; waits and timeouts are cut short at `max_time_s`.
     """
 
     max_steps: int = Field(default=60, ge=1, le=1000)
     max_attempts: int = Field(default=32, ge=1, le=1000)
+    max_turns: int | None = Field(default=None, ge=1)
+    max_tokens: int | None = Field(default=None, ge=1)
+    max_cost_usd: float | None = Field(default=None, gt=0)
+    max_time_s: float | None = Field(default=None, gt=0)
     model_timeout_s: float = Field(default=60.0, gt=0)
     tool_timeout_s: float = Field(default=10.0, gt=0)
 
@@ -154,6 +161,7 @@ class Preregistration(Record):
     agent: str = "tool_calling"
     model: ModelPins = ModelPins()
     sandbox: str = "process"
+    sandbox_config: dict[str, Any] = {}
     clock: ClockKind = ClockKind.VIRTUAL
     seeds: tuple[Seed, ...] = Field(default=(1,), min_length=1)
     faults: FaultPlan = FaultPlan()

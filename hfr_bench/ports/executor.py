@@ -17,6 +17,11 @@ class Executor(Protocol):
         items: Iterable[Item],
         open_scope: Callable[[int], AbstractContextManager[Scope]],
         work: Callable[[Scope, Item], Answer],
+        hurry: Callable[[], None] = lambda: None,
     ) -> Iterator[Answer]:
-        """Yields answers as they come. An exception in `work` is raised here, after a stop."""
+        """Yields answers as they come. An exception in `work` is raised here, after a stop.
+
+        `hurry`: called once before waiting for workers whose work is no longer wanted (an error, an
+        interrupt), to make what they wait for end. A caller that merely leaves waits for them.
+        """
         ...

@@ -4,6 +4,7 @@ def test_my_strategy():
     check_strategy(lambda: MyStrategy({}, Kit(equipment=Equipment(ledger=True, query=True))))
 """
 
+import threading
 import time
 from collections.abc import Callable, Mapping
 from itertools import zip_longest
@@ -24,6 +25,7 @@ from hfr_bench.ports.sandbox import (
     HostRefusedError,
     HostTimeoutError,
     Sandbox,
+    ToolHost,
 )
 from hfr_bench.ports.strategy import Strategy
 from hfr_bench.ports.suite import Suite, World
@@ -132,7 +134,10 @@ def _check_step(suite: Suite, world: World, task: TaskSpec, step: OracleStep) ->
 def check_sandbox(
     sandbox: Sandbox, command: HostCommand | None = None, patience_s: float = 0.3
 ) -> None:
-    """Start hosts of `hosts.ECHO_HOST`: they answer, refuse, hang, die and are ended."""
+    """Start hosts of `hosts.ECHO_HOST`: they answer, refuse, hang, die and are ended.
+
+    The sandbox is closed at the end, once while a host owes an answer.
+    """
     command = command or echo_command()
     host = sandbox.start(command)
     for text in ("one", "two", "ünï\n"):
@@ -145,12 +150,31 @@ def check_sandbox(
     _raises(HostDiedError, lambda: host.request("echo", {"text": "x"}, 1), "a killed host")
     other = sandbox.start(command)
     _raises(HostDiedError, lambda: other.request("die", {}, 30), "a host that dies")
-    last = sandbox.start(command)
+    _require(sandbox.contained == (sandbox.image_id is not None), "contained, without an image")
+    living = sandbox.start(command)
+    living.request("echo", {"text": "x"}, 30)
+    _require(sandbox.reap() == (), "reap finds something although every owner lives")
+    _require(living.request("echo", {"text": "y"}, 30)["said"] == "y", "reap ends the living")
+    _check_interrupt(living.close, living, "closing a host")
+    last, waiting = sandbox.start(command), sandbox.start(command)
     last.request("echo", {"text": "x"}, 30)
+    _check_interrupt(sandbox.close, waiting, "closing the sandbox")
     for _ in range(2):
         last.close()
         sandbox.close()
     _raises(HostDiedError, lambda: last.request("echo", {"text": "x"}, 1), "a closed host")
+    _raises(HostDiedError, lambda: sandbox.start(command), "a start after close")
+
+
+def _check_interrupt(close: Callable[[], None], waiting: ToolHost, what: str) -> None:
+    """Closing from another thread ends a request that waits for its answer, at once."""
+    waiting.request("echo", {"text": "x"}, 30)
+    timer = threading.Timer(0.05, close)
+    began = time.monotonic()
+    timer.start()
+    _raises(HostDiedError, lambda: waiting.request("hang", {}, 30), f"{what} during a request")
+    timer.join()
+    _require(time.monotonic() - began < 5, f"{what} leaves a request waiting")
 
 
 def check_injector(injector: CallInjector, specs: Mapping[str, KindSpec]) -> None:

@@ -341,6 +341,7 @@ class FakeExecutor:
         items: Iterable[Item],
         open_scope: Callable[[int], AbstractContextManager[Scope]],
         work: Callable[[Scope, Item], Answer],
+        hurry: Callable[[], None] = lambda: None,
     ) -> Iterator[Answer]:
         with open_scope(0) as scope:
             for item in items:

@@ -27,9 +27,11 @@ for line in sys.stdin:
 """A Python program that speaks the tool host protocol: echo, env, hang, die; refuses the rest."""
 
 
-def echo_command(program: str = ECHO_HOST) -> HostCommand:
-    """How to start a host written in one string of Python, with this interpreter."""
-    return HostCommand(argv=(sys.executable, "-I", "-S", "-c", program))
+def echo_command(
+    program: str = ECHO_HOST, python: str = sys.executable, **fields: Any
+) -> HostCommand:
+    """How to start a host written in one string of Python; `fields`: more of its HostCommand."""
+    return HostCommand(argv=(python, "-I", "-S", "-c", program), **fields)
 
 
 class ScriptedHost:
@@ -63,17 +65,25 @@ class FakeSandbox:
     """A Sandbox whose hosts are made by a function of the command. `hosts`: all it started."""
 
     name = "fake"
+    contained = False
     image_id = None
 
     def __init__(self, host: Callable[[HostCommand], ToolHost] | None = None) -> None:
         self.hosts: list[ToolHost] = []
+        self._closed = False
         self._host = host or (lambda _: ScriptedHost(lambda _op, _fields: {}))
 
     def start(self, command: HostCommand) -> ToolHost:
+        if self._closed:
+            raise HostDiedError("the sandbox is closed")
         host = self._host(command)
         self.hosts.append(host)
         return host
 
+    def reap(self) -> tuple[str, ...]:
+        return ()
+
     def close(self) -> None:
+        self._closed = True
         for host in self.hosts:
             host.close()

@@ -156,6 +156,7 @@ class Rig:
         self.world = self.suite.open()
         self.world.reset(TASK)
         self.agent = agent or StepsAgent(steps)
+        self._limits = limits or Limits()
         self._task = self.suite.select_all()[0].model_copy(update={"deadline_s": deadline_s})
         planned = tuple(faults)
         truth = TruthQueue({event.injection_id: event for event in planned})
@@ -172,7 +173,7 @@ class Rig:
         )
         user = self.world.user(TASK, self._user_act)
         self.runtime = GuardedRuntime(
-            self.guard, self._task, user, self.sink, ModelPins(), limits or Limits(), "default"
+            self.guard, self._task, user, self.sink, ModelPins(), self._limits, "default"
         )
 
     def _guarded(
@@ -202,7 +203,7 @@ class Rig:
             clock=self.clock,
             sums=self.sums,
             deadline_us=round(self._task.deadline_s * 1_000_000),
-            tool_timeout_us=10_000_000,
+            limits=self._limits,
         )
 
     def run(self) -> Ran:

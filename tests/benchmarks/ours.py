@@ -20,6 +20,8 @@ from hfr_bench.lab.wire import PricedHuman, WorkerScope
 from hfr_bench.model.prereg import Arm, Equipment, Preregistration
 from hfr_bench.model.record import text_digest
 from hfr_bench.model.trial import PlanRow, Trial
+from hfr_bench.owner import this_process
+from hfr_bench.ports.sandbox import SandboxContext
 from hfr_bench.recovery.hfr import Hfr
 from hfr_bench.recovery.kit import Kit
 from hfr_bench.sandboxes.process import ProcessSandbox
@@ -72,7 +74,10 @@ class _Bench:
         return self._suite
 
     def sandbox_of(self, suite: str) -> Any:
-        return ProcessSandbox
+        return ProcessSandbox(SandboxContext("bench", this_process()))
+
+    def check_steady(self, suite: str, task_id: str, state: str) -> None:
+        pass
 
     def source(self, suite: str) -> str:
         return "shop"

@@ -7,24 +7,7 @@ from pathlib import Path
 import pytest
 
 from hfr_bench.cli.main import run
-
-PREREG = """\
-v: 1
-name: small
-title: A small real experiment
-origin: rehearsal
-suites:
-  - suite: tau2
-    tasks: ["airline/2", "airline/14"]
-seeds: [1]
-faults: {matrix: stress, rates: [0, 0.2]}
-arms:
-  - {name: no_retry, strategy: no_retry}
-  - {name: hfr, strategy: hfr, equipment: {ledger: true, query: true, ladder: true}}
-  - {name: blind_resend, strategy: blind_resend}
-controls: {arm: hfr}
-analysis: {baseline: no_retry, resamples: 200}
-"""
+from hfr_bench.testing.runs import SMALL
 
 
 @pytest.fixture
@@ -32,7 +15,7 @@ def folder(tmp_path: Path) -> Path:
     """A directory with the small preregistration, not frozen."""
     made = tmp_path / "small"
     made.mkdir()
-    (made / "prereg.yaml").write_text(PREREG)
+    (made / "prereg.yaml").write_text(SMALL)
     return made
 
 
@@ -41,7 +24,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The small experiment, frozen and run to the end; never changed by a test."""
     made = tmp_path_factory.mktemp("finished") / "small"
     made.mkdir()
-    (made / "prereg.yaml").write_text(PREREG)
+    (made / "prereg.yaml").write_text(SMALL)
     assert run(["freeze", str(made)]) == 0
     assert run(["run", str(made), "-n", "2"]) == 0
     return made

@@ -42,6 +42,48 @@ def test_a_signal_ends_a_run_as_interrupted_and_leaves_nothing_behind(folder, tm
     assert run(["run", str(folder)]) == 0
 
 
+# Stands between harness and real host, and stops answering at the 30th request.
+STUCK = """\
+#!{python}
+import pathlib, subprocess, sys, time
+host = subprocess.Popen([{real!r}, *sys.argv[1:]], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+for n, line in enumerate(sys.stdin.buffer, 1):
+    if n == 30:
+        pathlib.Path({stuck!r}).touch()
+        time.sleep(600)
+    host.stdin.write(line)
+    host.stdin.flush()
+    sys.stdout.buffer.write(host.stdout.readline())
+    sys.stdout.buffer.flush()
+"""
+
+
+def test_an_interrupt_waits_for_no_host_and_makes_no_void(folder, tmp_path):
+    assert run(["freeze", str(folder)]) == 0
+    stuck, script = tmp_path / "stuck", tmp_path / "host"
+    script.write_text(
+        STUCK.format(python=sys.executable, real=str(host_python()), stuck=str(stuck))
+    )
+    script.chmod(0o755)
+    child = subprocess.Popen(
+        [sys.executable, "-m", "hfr_bench", "run", str(folder)],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env={**os.environ, "HFR_BENCH_TAU2_PYTHON": str(script)},
+    )
+    deadline = time.monotonic() + 60
+    while not stuck.exists():
+        assert time.monotonic() < deadline, "the host was never asked so often"
+        assert child.poll() is None, "the run ended before it could be told to"
+        time.sleep(0.002)
+    child.send_signal(signal.SIGINT)
+    assert child.wait(timeout=10) == 130
+    assert len(list(folder.glob("trials/*/r1/*.part"))) == 1
+    assert run(["run", str(folder)]) == 0
+    assert not list(folder.glob("trials/*/r2"))
+    assert len(list(folder.glob("trials/*/r1/*.interrupted-1"))) == 1
+
+
 @pytest.mark.parametrize("verb", ["run", "report", "status"])
 def test_changed_content_is_named_instead_of_blaming_the_data(finished, tmp_path, verb):
     changed = tmp_path / "content"

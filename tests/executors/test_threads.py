@@ -126,3 +126,26 @@ def test_a_caller_that_leaves_early_stops_the_work() -> None:
 def test_there_must_be_a_worker() -> None:
     with pytest.raises(ValueError, match="at least one worker"):
         ThreadsExecutor(0)
+
+
+def test_whoever_breaks_or_is_interrupted_hurries_the_others() -> None:
+    released, scopes = threading.Event(), Scopes()
+    started = threading.Barrier(2, timeout=30)
+
+    def work(_: int, item: int) -> None:
+        started.wait()
+        if item == 0:
+            raise KeyError("broken")
+        assert released.wait(30), "nobody hurried"
+
+    with pytest.raises(KeyError, match="broken"):
+        list(ThreadsExecutor(2).run([0, 1], scopes.open, work, released.set))
+    assert len(scopes.closed) == 2
+
+
+def test_a_caller_that_merely_leaves_hurries_nobody() -> None:
+    hurried = threading.Event()
+    answers = ThreadsExecutor(2).run(range(10), Scopes().open, double, hurried.set)
+    next(answers)
+    answers.close()
+    assert not hurried.is_set()

@@ -2,11 +2,13 @@
 
 import hashlib
 import json
+import resource
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from hfr_bench.lab.journal import TrialJournal
+from hfr_bench.lab.journal import Durability, JournalError, TrialJournal
 from hfr_bench.model.trace import Said, TraceEvent
 from hfr_bench.testing.fakes import FakeClock
 
@@ -94,3 +96,43 @@ def test_a_line_too_long_for_one_write_is_written_whole(tmp_path: Path) -> None:
     first, second = path.read_bytes().splitlines()
     assert len(TraceEvent.loads(first).dumps()) > 5_000_000
     assert TraceEvent.loads(second).prev == hashlib.sha256(first).hexdigest()
+
+
+@pytest.fixture
+def room() -> Iterator[Callable[[int], None]]:
+    """Lets this process write files of so many bytes, and no longer ones, as a full disk would."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    yield lambda size: resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+def test_a_full_disk_is_told_and_the_torn_trace_is_archived_by_the_next(
+    tmp_path: Path, room: Callable[[int], None]
+) -> None:
+    path = tmp_path / "arm.jsonl"
+    journal = TrialJournal(path, "t", FakeClock())
+    journal.write(said("fits"))
+    room(path.with_name("arm.jsonl.part").stat().st_size + 20)
+    with pytest.raises(JournalError, match=r"arm.jsonl.part.*run again") as told:
+        journal.write(said("does not"))
+    room(resource.RLIM_INFINITY)
+    assert told.value.exit_code == 3
+    assert names(tmp_path) == ["arm.jsonl.part"]
+    write(path, "again")
+    assert names(tmp_path) == ["arm.jsonl", "arm.jsonl.interrupted-1"]
+    assert not (tmp_path / "arm.jsonl.interrupted-1").read_bytes().endswith(b"\n")
+
+
+def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
+    (tmp_path / "r1").write_text("a file")
+    with pytest.raises(JournalError, match="the trace cannot be written"):
+        TrialJournal(tmp_path / "r1" / "arm.jsonl", "t", FakeClock())
+
+
+@pytest.mark.parametrize("durability", ["process", "power"])
+def test_both_durabilities_write_the_same(tmp_path: Path, durability: Durability) -> None:
+    path = tmp_path / "arm.jsonl"
+    with TrialJournal(path, "t", FakeClock(), durability) as journal:
+        journal.write(said("a"))
+        journal.write(said("b"))
+    assert [TraceEvent.loads(line).seq for line in path.read_bytes().splitlines()] == [1, 2]

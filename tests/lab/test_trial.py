@@ -1,5 +1,6 @@
 """One trial end to end over fakes: outcome or void, never both, and everything healed."""
 
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -73,10 +74,15 @@ class Bench:
         self._strategies = strategies
         self._faults = faults
         self._sandbox = FakeSandbox()
+        self.interrupted = threading.Event()
+        self.states: list[tuple[str, str, str]] = []
 
     def _client(self, url: str, _: Any) -> FakeModel:
         self.urls.append(url)
         return self._model
+
+    def check_steady(self, suite: str, task_id: str, state: str) -> None:
+        self.states.append((suite, task_id, state))
 
     def task(self, suite: str, task_id: str) -> Any:
         return next(t for t in self.shop.select_all() if t.task_id == task_id)

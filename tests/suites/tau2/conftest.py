@@ -140,10 +140,10 @@ def catalogs(host: HostClient) -> dict[str, Answer]:
 
 @pytest.fixture(scope="session")
 def content() -> dict[str, Any]:
-    """suite, tools and pools as in the YAML files."""
+    """The YAML files by name."""
     return {
         name: yaml.safe_load((CONTENT / f"{name}.yaml").read_text(encoding="utf-8"))
-        for name in ("suite", "tools", "pools")
+        for name in ("suite", "tools", "pools", "checkouts")
     }
 
 

@@ -58,13 +58,26 @@ def test_contracts_name_what_exists(catalogs, content, domain):
 
 
 def test_every_predicate_is_used(content):
+    sources = [{d: content["tools"][d]["assistant"] for d in DOMAINS}]
+    sources += [over["tools"] for over in content["checkouts"].values()]
     used = {
         row["reconcile"]["landed"]
-        for domain in DOMAINS
-        for row in content["tools"][domain]["assistant"].values()
+        for tools in sources
+        for rows in tools.values()
+        for row in rows.values()
         if row.get("reconcile")
     }
     assert used == PREDICATES.keys()
+
+
+def test_what_checkouts_lay_over_is_whole(content):
+    for source, over in content["checkouts"].items():
+        assert over.keys() <= {"tools", "pools", "probes"}
+        for domain, rows in over["tools"].items():
+            for name, row in rows.items():
+                assert row == {"level": "R0"} or row.keys() - {"why"} == KEYS, (source, name)
+                assert row["level"] == "R0" or name in content["tools"][domain]["assistant"]
+        assert over["pools"].keys() <= content["pools"]["pools"].keys()
 
 
 @pytest.mark.parametrize("domain", DOMAINS)

@@ -5,7 +5,7 @@ class HostError(Exception):
     """A refusal with a stable `kind`, which becomes the answer's `error.type`.
 
     Kinds: bad_json, bad_request, unknown_op, unknown_domain, unknown_task, no_task, reset_failed,
-    wrong_distribution, unsupported. Anything unforeseen is answered as `internal`.
+    wrong_distribution, bad_checkout, unsupported. Anything unforeseen is answered as `internal`.
     """
 
     def __init__(self, kind: str, message: str) -> None:

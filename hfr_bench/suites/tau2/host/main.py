@@ -24,9 +24,10 @@ if not __package__:
     __package__ = "host"
 
 from .catalog import catalog
+from .domain import Source
 from .errors import HostError
 from .grading import grade, grade_official
-from .upstream import DOMAINS, distribution
+from .upstream import find_source
 from .world import REQUESTORS, World
 
 PROTOCOL = "hfr.toolhost/1"
@@ -37,6 +38,7 @@ class Host:
     """Serves requests; keeps one living world a domain, and knows which task is open."""
 
     def __init__(self) -> None:
+        self._source: Source | None = None
         self._worlds: dict[str, World] = {}
         self._current: World | None = None
         self._ops: dict[str, Callable[[dict[str, Any]], Answer]] = {
@@ -67,16 +69,17 @@ class Host:
             return _refusal(number, "internal", f"{type(error).__name__}: {error}")
 
     def _hello(self, _request: dict[str, Any]) -> Answer:
+        source = self._found()
         return {
             "protocol": PROTOCOL,
             "suite": "tau2",
-            "distribution": distribution(),
+            "distribution": source.distribution(),
             "python": platform.python_version(),
-            "domains": list(DOMAINS),
+            "domains": list(source.domains),
         }
 
     def _catalog(self, request: dict[str, Any]) -> Answer:
-        return catalog(self._world(_string(request, "domain")))
+        return catalog(self._world(_string(request, "domain")).domain)
 
     def _open(self, request: dict[str, Any]) -> Answer:
         world = self._world(_string(request, "domain"))
@@ -102,8 +105,7 @@ class Host:
         world = self._opened()
         answer: Answer = {"state": world.database.digest()}
         if request.get("full"):  # upstream's own hashes of everything, for parity tests
-            env = world.environment
-            answer["upstream"] = [env.get_db_hash(), env.get_user_db_hash()]
+            answer["upstream"] = world.domain.hashes()
         return answer
 
     def _grade(self, request: dict[str, Any]) -> Answer:
@@ -120,8 +122,18 @@ class Host:
 
     def _world(self, domain: str) -> World:
         if domain not in self._worlds:
-            self._worlds[domain] = World(domain)
+            source = self._found()
+            if domain not in source.domains:
+                message = f"unknown domain {domain!r}; there are: {', '.join(source.domains)}"
+                raise HostError("unknown_domain", message)
+            self._worlds[domain] = World(source.open_domain(domain))
         return self._worlds[domain]
+
+    def _found(self) -> Source:
+        """Where the tasks come from; looked for at the first request that needs it."""
+        if self._source is None:
+            self._source = find_source(os.environ)
+        return self._source
 
     def _opened(self) -> World:
         if self._current is None:

@@ -9,7 +9,7 @@ the very text that upstream hashes, and the pristine rows are the same for all.
 """
 
 import pickle
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple, Protocol
 
 from .canonical import digest_of, text_of
@@ -90,16 +90,14 @@ class Table(dict[str, Any]):
 
 
 class TableState:
-    """A database of dict tables (airline, retail), watched row by row."""
+    """A database of dict tables (airline, retail), watched row by row.
 
-    def __init__(self, toolkit: Any) -> None:
-        database = toolkit.db
+    `tables` are to take the place of the database's own, which its owner sees to.
+    """
+
+    def __init__(self, database: Any, tables: Mapping[str, dict[str, Any]]) -> None:
         self.pristine = digest_of(database)
-        self.tables = {
-            name: Table(name, getattr(database, name), self) for name in type(database).model_fields
-        }
-        for name, table in self.tables.items():
-            setattr(database, name, table)
+        self.tables = {name: Table(name, rows, self) for name, rows in tables.items()}
         self._rows: dict[RowKey, Row | None] = {}  # touched rows as they were when pristine
         self._texts: dict[RowKey, str | None] = {}  # rows that differ from pristine, as they are
         self._touched: set[RowKey] = set()

@@ -1,0 +1,132 @@
+"""What a reader must know before believing a number: voids, and everything that is not as planned.
+
+No number is made here.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from hfr_bench.faults.audit import TrialAudit
+from hfr_bench.lab.controls import Found, Ran
+from hfr_bench.lab.store import Checked, Chosen
+from hfr_bench.model.invocation import Invocation
+from hfr_bench.model.prereg import Preregistration
+from hfr_bench.model.report import VoidRow
+from hfr_bench.model.terms import Origin
+from hfr_bench.model.trace import TrialStarted
+from hfr_bench.model.trial import PlanRow, TrialResult
+
+MIN_SEEDS = 3
+_SHOWN = 5
+
+
+class Audited(NamedTuple):
+    """The delivery audits and first lines, trial by trial; what speaks against the traces."""
+
+    trials: tuple[tuple[Ran, TrialAudit], ...]
+    starts: tuple[TrialStarted, ...]
+    found: Found
+    bad: tuple[str, ...]
+
+
+def voids(
+    prereg: Preregistration,
+    rows: Sequence[PlanRow],
+    chosen: Chosen,
+    checked: Iterable[Checked],
+    main: Sequence[TrialResult],
+) -> tuple[VoidRow, ...]:
+    """Voids of all rounds per arm, and what dropped trials could do to the success rate."""
+    causes: dict[str, Counter[str]] = {arm.name: Counter() for arm in prereg.arms}
+    for one in checked:
+        if one.result is not None and one.result.void is not None:
+            causes.setdefault(one.file.arm, Counter())[one.result.void.value] += 1
+    gone = Counter(
+        row.trial.arm
+        for row in rows
+        if row.control is None and row.trial.pair_group in set(chosen.dropped)
+    )
+    done = Counter(result.arm for result in main)
+    won = Counter(r.arm for r in main if r.outcome is not None and r.outcome.succeeded)
+    return tuple(
+        VoidRow(
+            arm=arm,
+            voids=sum(found.values()),
+            causes=dict(sorted(found.items())),
+            dropped=gone[arm],
+            sr_worst=won[arm] / (done[arm] + gone[arm]) if gone[arm] else None,
+            sr_best=(won[arm] + gone[arm]) / (done[arm] + gone[arm]) if gone[arm] else None,
+        )
+        for arm, found in causes.items()
+    )
+
+
+def notes(
+    prereg: Preregistration,
+    rows: Sequence[PlanRow],
+    chosen: Chosen,
+    checked: Sequence[Checked],
+    audited: Audited,
+    tasks: int,
+    ended: Invocation | None,
+) -> tuple[str, ...]:
+    """What a reader must know before believing a number."""
+    told = []
+    if prereg.origin is Origin.REHEARSAL:
+        told.append(
+            "rehearsal: a scripted stand-in plays the model; tools, world and faults are real. "
+            "Success and money describe the script, not a model; money is modelled."
+        )
+    lacking = sum(row.trial.pair_group in set(chosen.lacking) for row in rows)
+    if lacking:
+        told.append(
+            f"incomplete: {lacking} of {len(rows)} planned trials are in {len(chosen.lacking)} "
+            "pair groups that are not complete yet, and are left out"
+        )
+    if lacking and ended is not None and ended.end == "stopped":
+        told.append(f"the last run was stopped early: {ended.stopped}")
+    told += _places(prereg, audited)
+    if chosen.dropped:
+        told.append(f"{len(chosen.dropped)} pair groups were dropped: void in every round")
+    if tasks < prereg.protocol_tasks:
+        told.append(f"below protocol: {tasks} tasks, the protocol asks for {prereg.protocol_tasks}")
+    if len(prereg.seeds) < MIN_SEEDS:
+        told.append(f"{len(prereg.seeds)} seed(s); the protocol asks for at least {MIN_SEEDS}")
+    bad = [str(line) for one in checked for line in one.bad] + list(audited.bad)
+    breaks = [str(line) for one in checked for line in one.breaks]
+    told += _listed("unreadable trace lines (their trials count as incomplete)", bad)
+    told += _listed("broken hash chains: the experiment is not valid", breaks)
+    told += _listed(
+        "results that do not follow from their traces: the experiment is not valid",
+        audited.found.underived,
+    )
+    told += _listed("trace files that belong to no planned trial", chosen.unplanned)
+    return tuple(told)
+
+
+def _places(prereg: Preregistration, audited: Audited) -> Iterator[str]:
+    """Where the tools ran, if not all where it was registered and in one and the same image."""
+    ran = Counter((start.sandbox, start.image_id) for start in audited.starts)
+    if elsewhere := sum(n for (sandbox, _), n in ran.items() if sandbox != prereg.sandbox):
+        names = ", ".join(sorted({sandbox for sandbox, _ in ran} - {prereg.sandbox}))
+        yield (
+            f"in {elsewhere} of {sum(ran.values())} trials tools ran in sandbox {names}, "
+            f"while {prereg.sandbox} is registered"
+        )
+    groups: dict[tuple[str, int], set[tuple[str, str | None]]] = {}
+    for start in audited.starts:
+        place = (start.sandbox, start.image_id)
+        groups.setdefault((start.pair_group, start.round), set()).add(place)
+    if mixed := sum(len(places) > 1 for places in groups.values()):
+        yield (
+            f"{mixed} pair groups are not of one sandbox and image: their arms differ in more "
+            "than the strategy"
+        )
+
+
+def _listed(what: str, items: Sequence[str]) -> list[str]:
+    if not items:
+        return []
+    more = f" and {len(items) - _SHOWN} more" if len(items) > _SHOWN else ""
+    return [f"{len(items)} {what}: {'; '.join(items[:_SHOWN])}{more}"]

@@ -1,0 +1,1 @@
+"""Commands in a sandbox: a shell host inside, and its client here."""

@@ -1,0 +1,89 @@
+"""Whole runs as a user starts them, killed or not, and what they leave in a container engine."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from hfr_bench.lab.register import load
+from hfr_bench.owner import run_id
+
+SMALL = """\
+v: 1
+name: small
+title: A small real experiment
+origin: rehearsal
+suites:
+  - suite: tau2
+    tasks: ["airline/2", "airline/14"]
+seeds: [1]
+faults: {matrix: stress, rates: [0, 0.2]}
+arms:
+  - {name: no_retry, strategy: no_retry}
+  - {name: hfr, strategy: hfr, equipment: {ledger: true, query: true, ladder: true}}
+  - {name: blind_resend, strategy: blind_resend}
+controls: {arm: hfr}
+analysis: {baseline: no_retry, resamples: 200}
+"""
+"""A small experiment on real tau2 tasks: 16 trials."""
+
+CONTAINED = SMALL.replace("seeds:", "sandbox: docker\nseeds:")
+"""The same, with its tools in containers."""
+
+
+def new(folder: Path, text: str = CONTAINED) -> Path:
+    """A frozen experiment in that folder."""
+    folder.mkdir(parents=True)
+    (folder / "prereg.yaml").write_text(text)
+    assert cli("freeze", folder).returncode == 0
+    return folder
+
+
+def cli(verb: str, folder: Path, *options: str) -> "subprocess.CompletedProcess[str]":
+    """Run a verb as a user would, to its end."""
+    return subprocess.run(
+        [sys.executable, "-m", "hfr_bench", verb, str(folder), *options],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def begin(folder: Path, *options: str) -> "subprocess.Popen[bytes]":
+    """Begin to run an experiment."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "hfr_bench", "run", str(folder), *options],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+
+
+def kill_after(folder: Path, seconds: float, *options: str) -> bool:
+    """Begin a run, and SIGKILL it after so long; whether it was still running."""
+    child = begin(folder, *options)
+    time.sleep(seconds)
+    alive = child.poll() is None
+    os.kill(child.pid, signal.SIGKILL)
+    child.wait()
+    return alive
+
+
+def report(folder: Path) -> dict[str, Any]:
+    """The report as data."""
+    found: dict[str, Any] = json.loads(cli("report", folder, "--json").stdout)
+    return found
+
+
+def left(engine: Any, folder: Path) -> list[str]:
+    """Every container, network and volume of the experiment's run that there is."""
+    run = run_id(folder, load(folder).lock.prereg_digest)
+    mine = {"label": f"hfr.run={run}"}
+    return [
+        *(box["Id"] for box in engine.containers(all=True, filters=mine)),
+        *(net["Id"] for net in engine.networks(filters=mine)),
+        *(volume["Name"] for volume in engine.volumes(filters=mine)["Volumes"] or ()),
+    ]

@@ -1,0 +1,3 @@
+"""Upstream imports its agents here, and with them every model; the host must not come by."""
+
+raise SystemExit("never import me")
