@@ -51,6 +51,6 @@ def _faults() -> Iterator[Row]:
 
 
 def _tasks(name: str, where: Place) -> Iterator[Row]:
-    with open_suite(name, where) as suite:
+    with open_suite(name, where) as (suite, _):
         for task in suite.select(SuiteSelection(suite=name, pool="base")):
             yield {"task_id": task.task_id, "stratum": task.stratum}

@@ -23,7 +23,7 @@ def validate(
 ) -> int:
     """Try SUITE's controls on every task, and every tool's side-effect level, for real."""
     where = place(sandbox, data_dir, (suite,), Path())
-    with open_suite(suite, where) as opened:
+    with open_suite(suite, where) as (opened, _):
         found = check_suite(opened, SuiteSelection(suite=suite, pool=pool), _show)
     click.echo(found.model_dump_json(indent=2) if as_json else _text(found))
     return 1 if found.problems else 0

@@ -14,7 +14,7 @@ from hfr_bench.faults.audit import AUDITED, TrialAudit, audit
 from hfr_bench.faults.audit import rows as audit_rows
 from hfr_bench.lab.controls import Found, Ran, controls
 from hfr_bench.lab.rederive import REDERIVED, disagreements
-from hfr_bench.lab.remarks import Audited, notes, voids
+from hfr_bench.lab.remarks import Audited, notes, places, voids
 from hfr_bench.lab.runlog import last
 from hfr_bench.lab.store import Checked, Store, choose, traces_digest
 from hfr_bench.model.prereg import Hypothesis, Lock, Preregistration
@@ -72,6 +72,7 @@ def analyse(
         complete=complete,
         valid=valid,
         **_size(rows, ran, main),
+        ran_in=places(audited),
         groups_dropped=len(chosen.dropped),
         tasks=tasks,
         below_protocol=tasks < prereg.protocol_tasks,

@@ -18,14 +18,16 @@ from hfr_bench.model.trial import PlanRow, Trial, TrialResult
 INJECTOR_REMOVED = "injector_removed"
 A_A = "a_a"
 
-# What a control may differ in from its twin: where it was planned, not how it went.
+# What a control may differ in from its twin: where it was planned and run, not how it went.
 _PLACE = frozenset(
     {
         "cohort_id",
+        "image_id",
         "injected",
         "pair_group",
         "profile",
         "round",
+        "sandbox",
         "schedule_digest",
         "trial_id",
     }

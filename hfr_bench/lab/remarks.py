@@ -86,7 +86,7 @@ def notes(
         )
     if lacking and ended is not None and ended.end == "stopped":
         told.append(f"the last run was stopped early: {ended.stopped}")
-    told += _places(prereg, audited)
+    told += _elsewhere(prereg, audited)
     if chosen.dropped:
         told.append(f"{len(chosen.dropped)} pair groups were dropped: void in every round")
     if tasks < prereg.protocol_tasks:
@@ -105,7 +105,15 @@ def notes(
     return tuple(told)
 
 
-def _places(prereg: Preregistration, audited: Audited) -> Iterator[str]:
+def places(audited: Audited) -> tuple[str, ...]:
+    """The sandboxes that tools ran in, each with its image where it has one."""
+    found = {(start.sandbox, start.image_id) for start in audited.starts}
+    return tuple(
+        sorted(f"{sandbox} {image_id}" if image_id else sandbox for sandbox, image_id in found)
+    )
+
+
+def _elsewhere(prereg: Preregistration, audited: Audited) -> Iterator[str]:
     """Where the tools ran, if not all where it was registered and in one and the same image."""
     ran = Counter((start.sandbox, start.image_id) for start in audited.starts)
     if elsewhere := sum(n for (sandbox, _), n in ran.items() if sandbox != prereg.sandbox):
@@ -118,7 +126,7 @@ def _places(prereg: Preregistration, audited: Audited) -> Iterator[str]:
     for start in audited.starts:
         place = (start.sandbox, start.image_id)
         groups.setdefault((start.pair_group, start.round), set()).add(place)
-    if mixed := sum(len(places) > 1 for places in groups.values()):
+    if mixed := sum(len(found) > 1 for found in groups.values()):
         yield (
             f"{mixed} pair groups are not of one sandbox and image: their arms differ in more "
             "than the strategy"

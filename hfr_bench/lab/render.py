@@ -116,7 +116,13 @@ def facts(report: Report) -> tuple[tuple[str, str], ...]:
         ("prereg", report.prereg_digest[:16]),
         ("traces", report.traces_digest[:16]),
         ("harness", report.harness_version),
+        ("tools in", ", ".join(report.ran_in)),
     )
+
+
+def _brief_place(place: str) -> str:
+    sandbox, _, image_id = place.partition(" ")
+    return f"{sandbox}, image {image_id.removeprefix('sha256:')[:12]}" if image_id else sandbox
 
 
 def brief_facts(report: Report) -> tuple[tuple[str, str], ...]:
@@ -134,6 +140,7 @@ def brief_facts(report: Report) -> tuple[tuple[str, str], ...]:
             f"{report.level:.0%}, {report.resamples} resamples of tasks, with their trials",
         ),
         ("made from", f"{digests}, harness {report.harness_version}"),
+        ("tools in", ", ".join(_brief_place(place) for place in report.ran_in) or "-"),
     )
 
 

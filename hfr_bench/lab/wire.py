@@ -276,15 +276,17 @@ class Bench(AbstractContextManager["Bench"]):
 
 
 @contextmanager
-def open_suite(name: str, place: Place, default: str = "process") -> Iterator[Suite]:
-    """A suite by itself, outside any experiment; its sandbox is closed behind it."""
+def open_suite(
+    name: str, place: Place, default: str = "process"
+) -> Iterator[tuple[Suite, Sandbox]]:
+    """A suite by itself, outside any experiment, and its sandbox, which is closed behind it."""
     sandbox_name = place.sandbox or default
     context = SandboxContext(run_id(place.folder, f"suite {name}"), this_process(), place.tell)
     sandbox: Sandbox = plugins.find("sandboxes", sandbox_name)(context)
     try:
         sandbox.reap()
         data_dir = place.data_dirs.get(name)
-        yield make_suite(SuiteSelection(suite=name), sandbox, data_dir)
+        yield make_suite(SuiteSelection(suite=name), sandbox, data_dir), sandbox
     finally:
         sandbox.close()
 

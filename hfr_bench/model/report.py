@@ -114,13 +114,14 @@ class HypothesisRow(Record):
 
 
 class Report(Record):
-    """Everything a reader is shown, as data."""
+    """Everything a reader is shown, as data. `ran_in`: sandboxes, with the images, of the tools."""
 
     name: str
     title: str
     origin: Origin
     prereg_digest: str
     harness_version: str
+    ran_in: tuple[str, ...] = ()
     complete: bool
     valid: bool
     trials_planned: int

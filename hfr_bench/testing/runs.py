@@ -1,8 +1,6 @@
 """Whole runs as a user starts them, killed or not, and what they leave in a container engine."""
 
 import json
-import os
-import signal
 import subprocess
 import sys
 import time
@@ -67,7 +65,7 @@ def kill_after(folder: Path, seconds: float, *options: str) -> bool:
     child = begin(folder, *options)
     time.sleep(seconds)
     alive = child.poll() is None
-    os.kill(child.pid, signal.SIGKILL)
+    child.kill()
     child.wait()
     return alive
 

@@ -105,3 +105,26 @@ def test_changed_content_is_named_instead_of_blaming_the_data(finished, tmp_path
     )
     assert done.returncode == 2
     assert "fault kinds changed after freezing" in done.stderr
+
+
+def test_a_disk_that_fills_up_ends_the_run_in_words_and_costs_one_trial(finished, folder, capsys):
+    assert run(["freeze", str(folder)]) == 0
+    # No file may grow past 20 blocks of 1 KiB, which is as far as a disk may be from full.
+    told = subprocess.run(
+        ["bash", "-c", f"ulimit -f 20; exec {sys.executable} -m hfr_bench run {folder}"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert told.returncode == 3
+    assert "the trace cannot be written" in told.stderr
+    assert "run again" in told.stderr
+    assert "Traceback" not in told.stderr
+    assert run(["run", str(folder)]) == 0
+    assert len(list(folder.glob("trials/*/r1/*.interrupted-1"))) == 1
+    reports = []
+    for one in (folder, finished):
+        capsys.readouterr()
+        run(["report", str(one), "--json"])
+        reports.append(capsys.readouterr().out)
+    assert reports[0] == reports[1]

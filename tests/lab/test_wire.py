@@ -75,7 +75,7 @@ def test_a_plug_that_takes_anything_is_given_anything() -> None:
 
 
 def test_a_suite_opens_outside_any_experiment(tmp_path: Path) -> None:
-    with open_suite("tau2", Place(tmp_path)) as suite:
-        assert suite.name == "tau2"
+    with open_suite("tau2", Place(tmp_path)) as (suite, sandbox):
+        assert (suite.name, sandbox.name) == ("tau2", "process")
     with pytest.raises(BadInputError, match="unknown suite"), open_suite("x", Place(tmp_path)):
         pass

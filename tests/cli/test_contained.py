@@ -1,0 +1,83 @@
+"""An experiment whose tools run in containers: the same results, and every trace says where."""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import docker
+import pytest
+
+from hfr_bench.testing.runs import cli, left, new, report
+
+pytestmark = [pytest.mark.docker, pytest.mark.tau2]
+
+WHERE = ("ran_in", "traces_digest", "notes")
+
+
+def started(folder: Path) -> list[dict[str, Any]]:
+    """The first line's body of every trial."""
+    paths = folder.glob("trials/*/r1/*.jsonl")
+    return [json.loads(path.read_bytes().split(b"\n")[0])["body"] for path in paths]
+
+
+@pytest.fixture(scope="module")
+def contained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The small experiment, run in containers to its end."""
+    folder = new(tmp_path_factory.mktemp("contained") / "small")
+    done = cli("run", folder, "-n", "2")
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+def test_every_trace_names_the_sandbox_and_the_image(
+    contained: Path, engine: docker.APIClient
+) -> None:
+    starts = started(contained)
+    assert {start["sandbox"] for start in starts} == {"docker"}
+    (image,) = {start["image_id"] for start in starts}
+    assert engine.inspect_image(image)["Config"]["Labels"]["hfr.image"] == "tau2"
+    assert report(contained)["ran_in"] == [f"docker {image}"]
+    assert left(engine, contained) == []
+
+
+def test_in_processes_the_results_are_the_same_and_the_report_says_where(
+    contained: Path, tmp_path: Path
+) -> None:
+    folder = Path(shutil.copytree(contained, tmp_path / "processes"))
+    shutil.rmtree(folder / "trials")
+    done = cli("run", folder, "--sandbox", "process")
+    assert done.returncode == 0
+    assert "sandbox: process (registered: docker)" in done.stderr
+    one, other = report(contained), report(folder)
+    assert "16 of 16 trials tools ran in sandbox process, while docker" in str(other["notes"])
+    for name in WHERE:
+        assert one.pop(name) != other.pop(name)
+    assert one == other
+
+
+def test_begun_in_containers_it_may_be_finished_in_processes(
+    contained: Path, tmp_path: Path
+) -> None:
+    folder = Path(shutil.copytree(contained, tmp_path / "both"))
+    for group in sorted((folder / "trials").iterdir())[::2]:
+        shutil.rmtree(group)
+    assert cli("run", folder, "--sandbox", "process").returncode == 0
+    found = report(folder)
+    assert found["valid"]
+    assert found["complete"]
+    assert len(found["ran_in"]) == 2
+    assert found["estimates"] == report(contained)["estimates"]
+
+
+def test_without_an_engine_a_run_ends_in_words_and_goes_on_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = new(tmp_path / "later")
+    with monkeypatch.context() as away:
+        away.setenv("DOCKER_HOST", "unix:///nowhere.sock")
+        told = cli("run", folder)
+    assert told.returncode == 3
+    assert "--sandbox process" in told.stderr
+    assert not list(folder.glob("trials/*/r1/*"))
+    assert cli("run", folder, "-n", "2").returncode == 0
