@@ -62,7 +62,6 @@ def analyse(
     audits = audit_rows([found for _, found in audited.trials])
     rates = tuple(sorted({row.trial.rate for row in rows}))
     estimates, contrasts = _estimate(prereg, lock, rates, main)
-    tasks = len(units(main))
     complete = not chosen.lacking and not audited.bad
     checks = controls(prereg, ran, store, audits, audited.found)
     valid = _valid(checked, checks)
@@ -71,12 +70,10 @@ def analyse(
         rates=rates,
         complete=complete,
         valid=valid,
-        **_size(rows, ran, main),
+        **_size(prereg, rows, ran, main),
         ran_in=places(audited),
         groups_dropped=len(chosen.dropped),
-        tasks=tasks,
-        below_protocol=tasks < prereg.protocol_tasks,
-        notes=notes(prereg, rows, chosen, checked, audited, tasks, last(store.folder)),
+        notes=notes(prereg, rows, chosen, checked, audited, main, last(store.folder)),
         estimates=tuple(estimates),
         contrasts=tuple(contrasts),
         hypotheses=judged(prereg.hypotheses, contrasts, complete=complete, valid=valid),
@@ -114,10 +111,16 @@ def _registered(prereg: Preregistration, lock: Lock) -> dict[str, Any]:
 
 
 def _size(
-    rows: Sequence[PlanRow], ran: Sequence[Ran], main: Sequence[TrialResult]
+    prereg: Preregistration,
+    rows: Sequence[PlanRow],
+    ran: Sequence[Ran],
+    main: Sequence[TrialResult],
 ) -> dict[str, Any]:
-    """The report's fields that count trials."""
+    """The report's fields that count tasks and trials."""
+    tasks = len(units(main))
     return {
+        "tasks": tasks,
+        "below_protocol": tasks < prereg.protocol_tasks,
         "trials_planned": sum(row.control is None for row in rows),
         "trials_analysed": len(main),
         "control_trials": len(ran) - len(main),

@@ -16,6 +16,7 @@ from hfr_bench.model.report import VoidRow
 from hfr_bench.model.terms import Origin
 from hfr_bench.model.trace import TrialStarted
 from hfr_bench.model.trial import PlanRow, TrialResult
+from hfr_bench.stats.bootstrap import units
 
 MIN_SEEDS = 3
 _SHOWN = 5
@@ -68,7 +69,7 @@ def notes(
     chosen: Chosen,
     checked: Sequence[Checked],
     audited: Audited,
-    tasks: int,
+    main: Sequence[TrialResult],
     ended: Invocation | None,
 ) -> tuple[str, ...]:
     """What a reader must know before believing a number."""
@@ -89,6 +90,7 @@ def notes(
     told += _elsewhere(prereg, audited)
     if chosen.dropped:
         told.append(f"{len(chosen.dropped)} pair groups were dropped: void in every round")
+    tasks = len(units(main))
     if tasks < prereg.protocol_tasks:
         told.append(f"below protocol: {tasks} tasks, the protocol asks for {prereg.protocol_tasks}")
     if len(prereg.seeds) < MIN_SEEDS:

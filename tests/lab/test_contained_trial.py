@@ -80,10 +80,11 @@ def test_a_wild_tool_ends_graded_or_void_and_the_next_trial_is_well(
     shop = ShellShop(sandbox, script)
     bench = FakeBench(shop=shop)
     scope = FakeScope(bench)
-    wild = run_trial(scope, planned_row(task_id="shop/1"), 1, tmp_path / "wild.jsonl")  # type: ignore[arg-type]
+    row = planned_row(task_id="shop/1")
+    wild = run_trial(scope, row, 1, tmp_path / "wild.jsonl")  # type: ignore[arg-type]
     assert (wild.outcome is None) is (wild.void is not None)
     shop.script = "echo well"
-    next_one = run_trial(scope, planned_row(task_id="shop/1"), 1, tmp_path / "next.jsonl")  # type: ignore[arg-type]
+    next_one = run_trial(scope, row, 1, tmp_path / "next.jsonl")  # type: ignore[arg-type]
     assert next_one.outcome is not None, next_one.void_reason
     assert next_one.outcome.succeeded
     scope.drop_world("shop")
