@@ -7,6 +7,7 @@ import gzip
 import hashlib
 import io
 import json
+import socket
 import tarfile
 import threading
 import uuid
@@ -20,6 +21,7 @@ import pytest
 from hfr_bench.ports.sandbox import SandboxUnavailableError
 from hfr_bench.sandboxes.docker.images_base import OVERRIDE, base, base_tag
 from hfr_bench.sandboxes.docker.images_build import find_image
+from hfr_bench.testing.netns import listen_beside_the_engine
 
 pytestmark = pytest.mark.docker
 MANIFEST = "application/vnd.docker.distribution.manifest.v2+json"
@@ -34,8 +36,10 @@ class Registry(ThreadingHTTPServer):
 
     daemon_threads = True
 
-    def __init__(self, arch: str) -> None:
-        super().__init__(("127.0.0.1", 0), Answer)
+    def __init__(self, arch: str, listening: socket.socket) -> None:
+        super().__init__(listening.getsockname(), Answer, bind_and_activate=False)
+        self.socket.close()
+        self.socket, self.server_port = listening, listening.getsockname()[1]
         self.name = f"try-{uuid.uuid4().hex[:8]}"
         layer = self._layer()
         config = {
@@ -110,7 +114,11 @@ def registry(
     client: docker.APIClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Registry]:
     """A registry that the base is asked of; afterwards nothing of it is left on the engine."""
-    served = Registry(client.version()["Arch"])
+    try:
+        listening = listen_beside_the_engine()
+    except OSError as error:
+        pytest.skip(f"no registry can be put where the engine reaches it: {error}")
+    served = Registry(client.version()["Arch"], listening)
     thread = threading.Thread(target=served.serve_forever, kwargs={"poll_interval": 0.02})
     thread.start()
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
