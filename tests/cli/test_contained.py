@@ -2,13 +2,16 @@
 
 import json
 import shutil
+import signal
+import subprocess
+import time
 from pathlib import Path
 from typing import Any
 
 import docker
 import pytest
 
-from hfr_bench.testing.runs import cli, left, new, report
+from hfr_bench.testing.runs import begin, cli, left, new, report
 
 pytestmark = [pytest.mark.docker, pytest.mark.tau2]
 
@@ -81,3 +84,40 @@ def test_without_an_engine_a_run_ends_in_words_and_goes_on_later(
     assert "--sandbox process" in told.stderr
     assert not list(folder.glob("trials/*/r1/*"))
     assert cli("run", folder, "-n", "2").returncode == 0
+
+
+def started_run(folder: Path) -> "subprocess.Popen[bytes]":
+    """A run of which at least one trial is done, and others are at work."""
+    child = begin(folder, "-n", "2")
+    while not list(folder.glob("trials/*/r1/*.jsonl")):
+        assert child.poll() is None, "the run ended before it could be told to"
+        time.sleep(0.002)
+    return child
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_told_to_end_it_leaves_no_container_behind(
+    tmp_path: Path, engine: docker.APIClient, number: signal.Signals
+) -> None:
+    folder = new(tmp_path / "told")
+    child = started_run(folder)
+    child.send_signal(number)
+    assert child.wait(timeout=30) == 130
+    assert left(engine, folder) == []
+
+
+def test_killed_with_hosts_that_hang_it_is_cleaned_by_name(
+    tmp_path: Path, engine: docker.APIClient
+) -> None:
+    folder = new(tmp_path / "killed")
+    child = started_run(folder)
+    # A host that is paused does not see its stdin end, as one that hangs does not.
+    for container in left(engine, folder):
+        engine.pause(container)
+    child.kill()
+    child.wait()
+    hanging = left(engine, folder)
+    assert hanging
+    told = cli("clean", folder).stdout.split()
+    assert told.count("removed") == len(hanging)
+    assert left(engine, folder) == []
