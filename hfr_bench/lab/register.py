@@ -133,10 +133,10 @@ def check_sources(experiment: Experiment, bench: Bench) -> None:
     lock, where = experiment.lock, experiment.path
     for was, now in zip(lock.sources, bench.pins, strict=True):
         if was != now:
-            raise BadInputError(
-                f"{where}: suite {was.suite!r} changed after freezing: "
-                f"{_first_difference(was.model_dump(), now.model_dump())}"
-            )
+            told = _first_difference(was.model_dump(), now.model_dump())
+            if was.distribution != now.distribution:
+                told += "; an upstream checkout is named with --data-dir, at every call"
+            raise BadInputError(f"{where}: suite {was.suite!r} changed after freezing: {told}")
     frozen, found = lock.prices_digest, bench.backend.prices_digest
     if frozen != found:
         raise _changed(where, "prices", frozen, found)
