@@ -22,11 +22,12 @@ PEER := .hosts/inspect
 PEER_MADE := $(PEER)/.made
 
 EXPERIMENT := runs/first-light
+DEMO := runs/demo
 JOBS ?= 2
 WITH_ENGINE := .ci/engine with
 
-.PHONY: help setup hosts demo freeze demo-clean test test-slow lint format bench images engine \
-	engine-stop engine-clean pins clean
+.PHONY: help setup hosts demo demo-tau2 freeze demo-clean test test-slow lint format bench images engine \
+	engine-stop engine-clean schemas pins clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -101,7 +102,10 @@ $(HOST_MADE): suites/tau2/requirements.txt hfr_bench/suites/tau2/host/tau2_load.
 		sys.exit("the tool host does not answer: %s" % bad if bad else 0)'
 	@touch $@
 
-demo: $(VENV_MADE) $(HOST_MADE)  ## run and report the shipped experiment; again = resume
+demo: $(VENV_MADE)  ## the embedded experiment: freeze, run, report, bundle, verify; again = resume
+	@$(WITH_ENGINE) $(BIN)/hfr-bench demo $(DEMO) -n $(JOBS)
+
+demo-tau2: $(VENV_MADE) $(HOST_MADE)  ## run and report the shipped experiment on tau2-bench tasks
 	@$(WITH_ENGINE) bash -euc 'echo "tools run in sandbox $${HFR_BENCH_SANDBOX:-docker}"; \
 		test -f $(EXPERIMENT)/prereg.lock.json || $(BIN)/hfr-bench freeze $(EXPERIMENT); \
 		exec $(BIN)/hfr-bench run $(EXPERIMENT) -n $(JOBS)'
@@ -112,8 +116,9 @@ freeze: $(VENV_MADE) $(HOST_MADE)  ## freeze the shipped experiment anew, after 
 		$(EXPERIMENT)/plan.jsonl
 	@$(WITH_ENGINE) $(BIN)/hfr-bench freeze $(EXPERIMENT)
 
-demo-clean:  ## forget what the demo ran (traces and all that is derived from them)
-	@cd $(EXPERIMENT) && rm -rf trials run.jsonl .run.lock report*
+demo-clean:  ## forget what the demos ran (traces and all that is derived from them)
+	@rm -rf $(DEMO)
+	@cd $(EXPERIMENT) && rm -rf trials run.jsonl .run.lock report* hfr.duckdb*
 	@cd $(EXPERIMENT) && for frozen in prereg.lock.json plan.jsonl schedules; do \
 		[ -n "$$(git ls-files -- $$frozen)" ] || rm -rf "$$frozen"; done
 
@@ -156,6 +161,9 @@ engine-stop: $(VENV_MADE)  ## stop the engine that was started here
 
 engine-clean: $(VENV_MADE)  ## that, and forget its images
 	@.ci/engine clean
+
+schemas: $(VENV_MADE)  ## write docs/schema/ anew from the records
+	@$(BIN)/python -m hfr_bench.model.schemas docs/schema
 
 pins: $(VENV_MADE)  ## rewrite constraints.txt from what .venv holds now
 	@{ sed '/^[^#]/,$$d' constraints.txt; $(BIN)/python -m pip freeze --exclude-editable; } \

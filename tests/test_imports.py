@@ -20,10 +20,23 @@ CONTRACTS = {c["id"]: c["name"] for c in PYPROJECT["tool"]["importlinter"]["cont
 ENTRY_POINTS = [
     (group.removeprefix("hfr_bench."), name)
     for group, points in PYPROJECT["project"]["entry-points"].items()
+    if group.startswith("hfr_bench.")
     for name in points
 ]
 
-HEAVY = {"aiohttp", "httpx", "uvloop", "numpy", "scipy", "pandas", "duckdb", "rich", "docker"}
+HEAVY = {
+    "aiohttp",
+    "httpx",
+    "uvloop",
+    "numpy",
+    "scipy",
+    "pandas",
+    "duckdb",
+    "rich",
+    "docker",
+    "matplotlib",
+    "jinja2",
+}
 HEAVY |= {"litellm", "datasets"}
 PLUGS = ("suites", "injectors", "agents", "sandboxes", "llms", "executors")
 
@@ -39,6 +52,8 @@ OFFENCES = {
     "home-datasets": ("ports/user.py", "import datasets"),
     "home-duckdb": ("ports/user.py", "import duckdb"),
     "home-pandas": ("ports/user.py", "import pandas"),
+    "home-matplotlib": ("ports/user.py", "import matplotlib"),
+    "home-jinja2": ("ports/user.py", "import jinja2"),
     "home-rich": ("ports/user.py", "import rich"),
     "home-click": ("ports/user.py", "import click"),
     "home-aiohttp": ("ports/user.py", "import aiohttp"),

@@ -18,11 +18,17 @@ from hfr_bench.errors import HfrError, InfrastructureError
 
 # Verb -> (module:attribute, what it does). Told here so that `--help` imports none of them.
 VERBS = {
+    "demo": ("demo:demo", "The embedded experiment, end to end."),
     "new": ("new:new", "Write a commented preregistration into a new directory."),
     "freeze": ("freeze:freeze", "Validate it, draw the schedules, lay out the plan, digest all."),
     "run": ("run:run", "Run what the plan still lacks (so it is also: resume)."),
     "status": ("status:status", "Blinded progress and the delivery audit."),
     "report": ("report:report", "Tables, paired differences, audit and controls."),
+    "compare": ("compare:compare", "Two arms side by side: where they differ, task by task."),
+    "show": ("show:show", "One trial as a readable timeline."),
+    "bundle": ("bundle:bundle", "Pack an experiment so that a stranger can check it."),
+    "verify": ("verify:verify", "Check a bundle: integrity, registration, schedules, numbers."),
+    "index": ("index:index", "Bring the SQL index up to date; --compact: Parquet, too."),
     "validate": ("validate:validate", "Try a suite's tasks and tools before registering it."),
     "images": ("images:images", "Build the container images of the suites."),
     "doctor": ("doctor:doctor", "What this machine can run, and how to get the rest."),
@@ -74,7 +80,8 @@ def _interrupt(_number: int, _frame: object) -> None:
 def run(args: Sequence[str] | None = None) -> int:
     """Run the command line (None: the process's arguments); returns the exit code."""
     try:
-        code = cli.main(args, prog_name="hfr-bench", standalone_mode=False)
+        # `demo` carries out other verbs: it is handed this very function.
+        code = cli.main(args, prog_name="hfr-bench", standalone_mode=False, obj=run)
     except HfrError as error:
         click.echo(f"error: {error}", err=True)
         return error.exit_code

@@ -31,7 +31,10 @@ seeds: [1, 2, 3]         # the protocol asks for three
 
 faults:
   matrix: stress         # hfr-bench list faults
-  design: sampled        # sampled | none
+  # sampled: faults drawn at the rates below | none: no faults | exhaustive-1: every step of the
+  # suite's own solution x every tool kind x landed or lost, one fault a trial, no sampling error:
+  # where duplicates are measured. It needs `agent: oracle` (no model calls), and no rates.
+  design: sampled
   coupling: nested       # nested: what is faulty at 5 % is faulty at 10 % | independent
   rates: [0, 0.05, 0.10, 0.20]
 

@@ -6,10 +6,12 @@ import click
 
 from hfr_bench import content
 from hfr_bench.cli.options import min_valid_option
+from hfr_bench.errors import BadInputError
 from hfr_bench.lab.analyse import analyse
 from hfr_bench.lab.execute import check_owner
 from hfr_bench.lab.register import check_content, load
 from hfr_bench.lab.store import Store
+from hfr_bench.model.report import Report
 
 
 @click.command()
@@ -17,10 +19,10 @@ from hfr_bench.lab.store import Store
 @click.option(
     "--format",
     "form",
-    type=click.Choice(["text", "md", "csv", "json"]),
+    type=click.Choice(["text", "md", "html", "csv", "json"]),
     default="text",
     show_default=True,
-    help="What to write.",
+    help="What to write; a file named .html, .csv or .json says it by itself.",
 )
 @click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
 @click.option(
@@ -33,29 +35,29 @@ def report(
 ) -> int:
     """What FOLDER's experiment found: headline, paired differences, audit, controls, hypotheses.
 
-    Text is one page, or all of it with --full; md, csv and json are always complete.
+    Text is one page, or all of it with --full; md, html, csv and json are always complete.
     """
-    from hfr_bench.lab import render  # noqa: PLC0415 - keeps other verbs free of its imports
-
     experiment = load(folder)
     check_owner(experiment)
     check_content(experiment)
+    store = Store(folder, indexed=True)
     made = analyse(
         experiment.prereg,
         experiment.lock,
         experiment.plan,
-        Store(folder),
-        experiment.book.schedule,
+        store,
+        experiment.book.like,
         content.kinds(),
     )
-    form = "json" if as_json else form
-    if form == "text" and output is None:
+    for line in store.said:
+        click.echo(line, err=True)
+    form = _form(form, as_json, output)
+    if form == "text":
         from hfr_bench.cli.report_text import print_report  # noqa: PLC0415
 
         print_report(made, full=full)
     else:
-        writers = {"md": render.to_markdown, "csv": render.to_csv, "json": render.to_json}
-        text = writers.get(form, render.to_markdown)(made)
+        text = _written(made, form)
         if output is None:
             click.echo(text, nl=not text.endswith("\n"))
         else:
@@ -64,3 +66,28 @@ def report(
             click.echo(f"wrote {output}")
     share = (made.trials_analysed + made.control_trials) / max(1, len(experiment.plan))
     return 0 if made.valid and share >= min_valid else 1
+
+
+def _form(form: str, as_json: bool, output: Path | None) -> str:
+    """The format: as asked for, else as a file's name says, else text; a file's is Markdown."""
+    if as_json or form != "text" or output is None:
+        return "json" if as_json else form
+    suffix = output.suffix.removeprefix(".").lower()
+    return suffix if suffix in ("html", "csv", "json") else "md"
+
+
+def _written(made: Report, form: str) -> str:
+    """The report in one of the formats that are files."""
+    if form == "html":
+        try:
+            from hfr_bench.lab import render_html  # noqa: PLC0415 - needs an optional extra
+        except ModuleNotFoundError as error:
+            raise BadInputError(
+                f"--format html needs {error.name}: pip install 'hfr-bench[report]'; "
+                "text, md, csv and json need nothing"
+            ) from error
+        return render_html.to_html(made)
+    from hfr_bench.lab import render  # noqa: PLC0415 - keeps other verbs free of its imports
+
+    writers = {"md": render.to_markdown, "csv": render.to_csv, "json": render.to_json}
+    return writers[form](made)

@@ -10,7 +10,7 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from hfr_bench.lab import render
-from hfr_bench.lab.tables import Cell, Table
+from hfr_bench.lab.cells import Cell, Table
 from hfr_bench.model.report import Report
 
 WIDTH = 100

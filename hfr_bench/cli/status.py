@@ -36,4 +36,5 @@ def _text(found: Status) -> str:
     if not found.delivery:
         lines.append("    no fault was reached yet")
     lines += [f"  unreadable: {line}" for line in found.bad_lines]
+    lines += [f"  index: {line}" for line in found.index]
     return "\n".join(lines)

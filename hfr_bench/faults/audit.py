@@ -8,6 +8,7 @@ the one that the world (or the model server) gave to this very attempt. The inje
 (`fault_injected`, names and kinds in `upstream_hit`) are never read: they would prove intentions.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -22,7 +23,6 @@ from hfr_bench.model.trace import (
     AttemptStarted,
     EffectExecuted,
     TraceEvent,
-    TrialStarted,
     UpstreamHit,
 )
 
@@ -34,31 +34,66 @@ AUDITED = frozenset({"trial_started", "attempt_started", "attempt_ended", "effec
 _SHOWN = 5
 
 
-@dataclass(frozen=True, slots=True)
-class Delivery:
-    """One planned event in one trial. `mismatch`: what was seen instead; "" if delivered.
+class Delivery(NamedTuple):
+    """One planned event that was reached: an attempt of the trial met it.
 
-    `reached`: an attempt met it. `delivered`: every attempt that met it saw it as declared.
+    `mismatch`: what was seen instead; "" if every attempt that met it saw it as declared.
     """
 
     event: FaultEvent
-    reached: bool
-    delivered: bool
     mismatch: str = ""
 
+    @property
+    def delivered(self) -> bool:
+        return not self.mismatch
 
-@dataclass(frozen=True, slots=True)
-class TrialAudit:
-    """The audit of one trial. Both others are about attempts at which no event was live.
 
-    `failed`: got no answer; a live service does that by itself. `untrue`: what was seen is not
-    what the world or the model server did; nothing excuses that.
+class KindSums(NamedTuple):
+    """The events of one kind: planned, met, seen as declared; what was seen instead."""
+
+    scheduled: int
+    reached: int
+    delivered: int
+    mismatched: tuple[str, ...] = ()
+
+
+class TrialAudit(NamedTuple):
+    """The audit of one trial: `sums` by (layer, kind); `deliveries` in the schedule's order.
+
+    The others are about attempts at which no event was live. `failed`: got no answer; a live
+    service does that by itself. `untrue`: what was seen is not what the world or the model server
+    did; nothing excuses that.
     """
 
     arm: str
-    deliveries: tuple[Delivery, ...]
+    sums: Mapping[tuple[str, str], KindSums]
     failed: tuple[str, ...] = ()
     untrue: tuple[str, ...] = ()
+    deliveries: tuple[Delivery, ...] = ()
+
+
+class Agenda:
+    """A schedule sorted by step, once for all trials that run under it.
+
+    An event begins at its own step or never, so a trial meets only events of steps it came to.
+    """
+
+    def __init__(self, schedule: FaultSchedule) -> None:
+        self.counts = Counter((event.layer.value, event.kind) for event in schedule.events)
+        self._order = {event.injection_id: n for n, event in enumerate(schedule.events)}
+        self._steps: dict[tuple[Layer, str, int], list[FaultEvent]] = {}
+        for event in schedule.events:
+            step = (event.layer, event.point, event.occurrence)
+            self._steps.setdefault(step, []).append(event)
+
+    def within(self, layer: Layer, places: Iterable[Place]) -> list[FaultEvent]:
+        """The events of a layer that some attempts may meet."""
+        steps = dict.fromkeys((layer, place.point, place.occurrence) for place in places)
+        return [event for step in steps for event in self._steps.get(step, ())]
+
+    def ordered(self, deliveries: Iterable[Delivery]) -> tuple[Delivery, ...]:
+        """In the order of the schedule."""
+        return tuple(sorted(deliveries, key=lambda one: self._order[one.event.injection_id]))
 
 
 @dataclass(slots=True)
@@ -101,7 +136,7 @@ class _Terms(NamedTuple):
 
 def audit(
     events: Iterable[TraceEvent],
-    schedule: FaultSchedule,
+    schedule: FaultSchedule | Agenda,
     kinds: Mapping[str, KindSpec],
     *,
     arm: str = "",
@@ -119,81 +154,104 @@ def audit(
             without a gateway there is no truth of the model layer.
         tool_latency_us: what a tool attempt takes on a virtual clock; None = not checked.
     """
+    agenda = schedule if isinstance(schedule, Agenda) else Agenda(schedule)
     read = _read(events)
     terms = _Terms(kinds, injected, read.virtual, tool_latency_us if read.virtual else None)
-    planned = schedule.events if injected else ()
-    problems: dict[str, str] = {}
+    met: dict[str, Delivery] = {}
     failed, untrue = [], read.stray
-    for attempt, live in _met(read.attempts, planned):
+    for attempt, live in _met(read.attempts, agenda if injected else None):
         if live is not None:
+            before = met.get(live.injection_id)
             problem = _mismatch(attempt, live, terms)
-            problems[live.injection_id] = problems.get(live.injection_id) or problem
+            met[live.injection_id] = (
+                before if before and before.mismatch else Delivery(live, problem)
+            )
         elif attempt.seen is not None and not attempt.seen.answered:
             failed.append(f"{attempt.name}: {_seen(attempt.seen)}")
         elif attempt.seen is not None and (problem := _untrue(attempt, attempt.seen, terms)):
             untrue.append(f"{attempt.name}: {problem}")
-    deliveries = tuple(_delivery(event, problems) for event in planned)
-    return TrialAudit(arm, deliveries, tuple(failed), tuple(untrue))
+    deliveries = agenda.ordered(met.values())
+    sums = _sums(agenda.counts, deliveries) if injected else {}
+    return TrialAudit(arm, sums, tuple(failed), tuple(untrue), deliveries)
 
 
-def rows(audits: Sequence[TrialAudit]) -> tuple[AuditRow, ...]:
+def _sums(
+    planned: Mapping[tuple[str, str], int], deliveries: Iterable[Delivery]
+) -> dict[tuple[str, str], KindSums]:
+    sums = {key: KindSums(count, 0, 0) for key, count in planned.items()}
+    for one in deliveries:
+        key = (one.event.layer.value, one.event.kind)
+        scheduled, reached, delivered, mismatched = sums[key]
+        mismatched = (*mismatched, one.mismatch) if one.mismatch else mismatched
+        sums[key] = KindSums(scheduled, reached + 1, delivered + one.delivered, mismatched)
+    return sums
+
+
+def rows(audits: Iterable[TrialAudit]) -> tuple[AuditRow, ...]:
     """Deliveries summed by layer, kind and arm, in that order; at most five mismatches a row."""
-    sums: dict[tuple[str, str, str], list[Delivery]] = {}
+    found: dict[tuple[str, str, str], list[KindSums]] = {}
     for trial in audits:
-        for one in trial.deliveries:
-            key = (one.event.layer.value, one.event.kind, trial.arm)
-            sums.setdefault(key, []).append(one)
+        for (layer, kind), sums in trial.sums.items():
+            found.setdefault((layer, kind, trial.arm), []).append(sums)
     return tuple(
         AuditRow(
             kind=kind,
             layer=layer,
             arm=arm,
-            scheduled=len(found),
-            reached=sum(one.reached for one in found),
-            delivered=sum(one.delivered for one in found),
-            mismatched=tuple(one.mismatch for one in found if one.mismatch)[:_SHOWN],
+            scheduled=sum(one.scheduled for one in sums),
+            reached=sum(one.reached for one in sums),
+            delivered=sum(one.delivered for one in sums),
+            mismatched=tuple(text for one in sums for text in one.mismatched)[:_SHOWN],
         )
-        for (layer, kind, arm), found in sorted(sums.items())
+        for (layer, kind, arm), sums in sorted(found.items())
     )
 
 
 def _read(events: Iterable[TraceEvent]) -> _Read:
-    """Pair the lines of each attempt (attempts of a trial never overlap), with truths between."""
+    """Pair the lines of each attempt (attempts of a trial never overlap), with truths between.
+
+    Bodies are told apart by `type`: readers of many traces bring no records but their like.
+    """
     attempts: list[_Attempt] = []
     stray: list[str] = []
     virtual = False
+    inside: _Attempt | None = None
     for event in events:
         body = event.body
-        inside = attempts[-1] if attempts and attempts[-1].end is None else None
-        match body:
-            case TrialStarted():
-                virtual = body.clock == ClockKind.VIRTUAL
-            case AttemptStarted():
-                attempts.append(_Attempt(event, body))
-            case AttemptEnded() if inside is not None:
+        if body.type == "attempt_started":
+            inside = _Attempt(event, body)
+            attempts.append(inside)
+        elif body.type == "attempt_ended":
+            if inside is not None:
                 inside.end, inside.seen = event, body
-            case EffectExecuted() if inside is not None:
+            inside = None
+        elif body.type == "effect":
+            if inside is not None:
                 inside.effects.append(body)
-            case UpstreamHit() if inside is not None:
-                inside.hits.append(body)
-            case EffectExecuted() if body.actor != "user":
+            elif body.actor != "user":
                 stray.append(f"{body.point}: a tool ran outside any attempt")
-            case UpstreamHit() if virtual and body.point.startswith("model:"):
+        elif body.type == "upstream_hit":
+            if inside is not None:
+                inside.hits.append(body)
+            elif virtual and body.point.startswith("model:"):
                 stray.append(f"{body.point}: a request reached the gateway outside any attempt")
-            case _:
-                pass
+        elif body.type == "trial_started":
+            virtual = body.clock == ClockKind.VIRTUAL
     return _Read(attempts, stray, virtual)
 
 
 def _met(
-    attempts: Sequence[_Attempt], planned: Sequence[FaultEvent]
+    attempts: Sequence[_Attempt], agenda: Agenda | None
 ) -> list[tuple[_Attempt, FaultEvent | None]]:
     """Each attempt with the event that must be live there; every layer has events of its own."""
     live: dict[int, FaultEvent | None] = {}
+    if agenda is None:
+        return [(attempt, None) for attempt in attempts]
     for channel, layer in LAYERS.items():
         own = [n for n, attempt in enumerate(attempts) if attempt.sent.channel is channel]
-        events = [event for event in planned if event.layer is layer]
-        live.update(zip(own, expected(events, [attempts[n].place for n in own]), strict=True))
+        places = [attempts[n].place for n in own]
+        if events := agenda.within(layer, places):
+            live.update(zip(own, expected(events, places), strict=True))
     return [(attempt, live.get(n)) for n, attempt in enumerate(attempts)]
 
 
@@ -282,13 +340,6 @@ def _untrue(attempt: _Attempt, seen: AttemptEnded, terms: _Terms) -> str:
     if seen.response_digest != true_digest:
         return f"the true answer is {true_digest[:8]}, seen {_seen(seen)}"
     return ""
-
-
-def _delivery(event: FaultEvent, problems: Mapping[str, str]) -> Delivery:
-    if event.injection_id not in problems:
-        return Delivery(event, reached=False, delivered=False)
-    mismatch = problems[event.injection_id]
-    return Delivery(event, reached=True, delivered=not mismatch, mismatch=mismatch)
 
 
 def _seen(ended: AttemptEnded) -> str:

@@ -44,16 +44,14 @@ def generate(
 
     Raises ValueError if the matrix names a kind that is not among `kinds`.
     """
-    missing = {name for mix in matrix.mixes for name in mix.kinds} - set(kinds)
-    if missing:
-        raise ValueError(f"matrix {matrix.name!r} names unknown kinds: {sorted(missing)}")
+    check_known(matrix, kinds)
     schedule_id = short_id(
         {**draw._asdict(), "matrix": matrix.digest(), "horizon": horizon, "by": GENERATOR}
     )
     events = tuple(
         event
         for point in points
-        if (mix := _mix_for(point.point, matrix)) is not None
+        if (mix := mix_for(point.point, matrix)) is not None
         for occurrence in range(1, horizon + 1)
         for event in _events(draw, schedule_id, point, occurrence, mix, kinds)
     )
@@ -71,7 +69,14 @@ def generate(
     )
 
 
-def _mix_for(point: str, matrix: FaultMatrix) -> Mix | None:
+def check_known(matrix: FaultMatrix, kinds: Mapping[str, KindSpec]) -> None:
+    """Raises ValueError if the matrix names a kind that is not among `kinds`."""
+    missing = {name for mix in matrix.mixes for name in mix.kinds} - set(kinds)
+    if missing:
+        raise ValueError(f"matrix {matrix.name!r} names unknown kinds: {sorted(missing)}")
+
+
+def mix_for(point: str, matrix: FaultMatrix) -> Mix | None:
     """The first mix whose patterns match the point."""
     for mix in matrix.mixes:
         if any(fnmatchcase(point, pattern) for pattern in mix.points):
@@ -93,7 +98,7 @@ def _events(
     until the target changes have no known end: what follows them is drawn besides, and there a
     duration that runs into another is shortened to what it adds. So coverage is nested in the rate.
     """
-    fitting = _fitting(point, mix, kinds)
+    fitting = fitting_kinds(point, mix, kinds)
     if not fitting:
         return
     rate = draw.rate * mix.rate_scale
@@ -126,10 +131,10 @@ def _events(
         else:
             open_ended = True
         drawn_at = f"{schedule_id}/{point.point}/{occurrence}.{attempt}"
-        yield _event(drawn_at, point, occurrence, first, kind, lasts, (*base, attempt))
+        yield event_at(drawn_at, point, occurrence, first, kind, lasts, (*base, attempt))
 
 
-def _fitting(
+def fitting_kinds(
     point: FaultPoint, mix: Mix, kinds: Mapping[str, KindSpec]
 ) -> list[tuple[float, KindSpec]]:
     """The mix's kinds that may hit this point, with their weights."""
@@ -142,7 +147,7 @@ def _fitting(
     ]
 
 
-def _event(
+def event_at(
     injection_id: str,
     point: FaultPoint,
     occurrence: int,
@@ -151,6 +156,7 @@ def _event(
     lasts: Lasts,
     key: tuple[str | int, ...],
 ) -> FaultEvent:
+    """An event with its parameters, and whether its effect lands, drawn by `key`."""
     params = {
         name: choose([(1.0, value) for value in values], "param", name, *key)
         for name, values in kind.params.items()

@@ -10,24 +10,25 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from hfr_bench.faults.audit import AUDITED, TrialAudit, audit
 from hfr_bench.faults.audit import rows as audit_rows
 from hfr_bench.lab.controls import Found, Ran, controls
-from hfr_bench.lab.rederive import REDERIVED, disagreements
+from hfr_bench.lab.divergence import divergence, reference
+from hfr_bench.lab.index import gather
+from hfr_bench.lab.ingest import Facts, Ingest, collector_paused
 from hfr_bench.lab.remarks import Audited, notes, places, voids
 from hfr_bench.lab.runlog import last
-from hfr_bench.lab.store import Checked, Store, choose, traces_digest
+from hfr_bench.lab.store import Checked, Chosen, Store, choose, traces_digest
 from hfr_bench.model.prereg import Hypothesis, Lock, Preregistration
 from hfr_bench.model.report import (
     POOLED,
     ControlRow,
+    DivergenceRow,
     Estimate,
     HypothesisRow,
     PairedEstimate,
     Report,
 )
 from hfr_bench.model.schedule import FaultSchedule, KindSpec
-from hfr_bench.model.trace import TrialStarted
 from hfr_bench.model.trial import PlanRow, TrialResult
 from hfr_bench.stats.bootstrap import draw, units
 from hfr_bench.stats.estimate import Setting, estimate
@@ -35,6 +36,7 @@ from hfr_bench.stats.estimate import Setting, estimate
 ORACLE = "oracle_recovery"
 
 
+@collector_paused()
 def analyse(
     prereg: Preregistration,
     lock: Lock,
@@ -53,17 +55,17 @@ def analyse(
         schedules: a schedule by its id (`ScheduleBook.schedule`; its errors pass through).
         kinds: fault kinds by name, as at freezing.
     """
-    checked = [store.check(file) for file in store.files()]
+    facts = gather(store, Ingest(prereg, rows, schedules, kinds))
+    checked = [one.checked for one in facts]
     chosen = choose(rows, checked, prereg.void_rounds)
-    done = chosen.trials
-    ran = [Ran(row, done[row.trial.trial_id]) for row in rows if row.trial.trial_id in done]
+    ran = _ran(rows, facts, chosen)
     main = [one.result for one in ran if one.row.control is None]
-    audited = _audit(prereg, ran, store, schedules, kinds)
-    audits = audit_rows([found for _, found in audited.trials])
+    audited = _audited(ran)
+    audits = audit_rows(one.facts.audit for one in ran)
     rates = tuple(sorted({row.trial.rate for row in rows}))
     estimates, contrasts = _estimate(prereg, lock, rates, main)
     complete = not chosen.lacking and not audited.bad
-    checks = controls(prereg, ran, store, audits, audited.found)
+    checks = controls(prereg, ran, audits, audited.found)
     valid = _valid(checked, checks)
     return Report(
         **_registered(prereg, lock),
@@ -80,8 +82,10 @@ def analyse(
         audit=audits,
         voids=voids(prereg, rows, chosen, checked, main),
         controls=checks,
-        exposure=_exposure(prereg, rates, audited.trials),
-        traces_digest=traces_digest(done),
+        exposure=_exposure(prereg, rates, ran),
+        divergence=_divergence(prereg, rates, ran),
+        silent_kinds=tuple(sorted({row.kind for row in audits if kinds[row.kind].silent})),
+        traces_digest=traces_digest(chosen.trials),
     )
 
 
@@ -100,6 +104,7 @@ def _registered(prereg: Preregistration, lock: Lock) -> dict[str, Any]:
         "prereg_digest": lock.prereg_digest,
         "harness_version": lock.harness_version,
         "seeds": len(prereg.seeds),
+        "design": prereg.faults.design,
         "arms": tuple(arm.name for arm in prereg.arms),
         "baseline": prereg.analysis.baseline,
         "protocol_tasks": prereg.protocol_tasks,
@@ -239,58 +244,65 @@ def _holds(claim: Hypothesis, low: float, high: float) -> tuple[bool, str]:
     return False, f"interval {short if high < margin else 'includes'} {line}"
 
 
-def _audit(
-    prereg: Preregistration,
-    ran: Iterable[Ran],
-    store: Store,
-    schedules: Callable[[str], FaultSchedule],
-    kinds: Mapping[str, KindSpec],
-) -> Audited:
-    """Read each trial once: audit its faults, and hold its result against its trace."""
-    trials: list[tuple[Ran, TrialAudit]] = []
-    starts: list[TrialStarted] = []
-    bad: list[str] = []
-    underived: list[str] = []
-    for one in ran:
-        trial = one.row.trial
-        trace = store.trace(one.checked.file, AUDITED | REDERIVED)
-        bad += [str(line) for line in trace.bad]
-        found = audit(
-            trace.events,
-            schedules(trial.schedule_id),
-            kinds,
-            arm=trial.arm,
-            injected=trial.injected,
-            tool_latency_us=round(prereg.tool_price.latency_s * 1_000_000),
-        )
-        trials.append((one, found))
-        starts += [e.body for e in trace.events[:1] if isinstance(e.body, TrialStarted)]
-        underived += disagreements(trace.events, trial, prereg.human)
-    failed = [text for _, found in trials for text in found.failed]
-    untrue = [text for _, found in trials for text in found.untrue]
-    return Audited(tuple(trials), tuple(starts), Found(failed, untrue, underived), tuple(bad))
+def _ran(rows: Sequence[PlanRow], facts: Iterable[Facts], chosen: Chosen) -> list[Ran]:
+    """The analysed trials in the order of the plan, each result in its planned place."""
+    by_path = {one.checked.file.path: one for one in facts}
+    ran = []
+    for row in rows:
+        checked = chosen.trials.get(row.trial.trial_id)
+        if checked is None or checked.result is None:
+            continue
+        result, planned = checked.result, row.trial.identity()
+        if any(getattr(result, name) != value for name, value in planned.items()):
+            result = result.model_copy(update=planned)
+        ran.append(Ran(row, by_path[checked.file.path], result))
+    return ran
+
+
+def _audited(ran: Sequence[Ran]) -> Audited:
+    """What the audits of all trials, and their results held against their traces, came to."""
+    facts = [one.facts for one in ran]
+    return Audited(
+        tuple(ran),
+        tuple(one.start for one in facts if one.start is not None),
+        Found(
+            [text for one in facts for text in one.audit.failed],
+            [text for one in facts for text in one.audit.untrue],
+            [text for one in facts for text in one.underived],
+        ),
+        tuple(str(line) for one in facts for line in one.bad),
+    )
 
 
 def _exposure(
-    prereg: Preregistration, rates: Sequence[float], audited: Iterable[tuple[Ran, TrialAudit]]
+    prereg: Preregistration, rates: Sequence[float], ran: Iterable[Ran]
 ) -> tuple[dict[str, Any], ...]:
     """How many faults each arm met at each rate; arms diverge after their first one."""
     sums: dict[tuple[str, float], Counter[str]] = {
         (arm.name, rate): Counter() for arm in prereg.arms for rate in rates
     }
-    for one, found in audited:
+    for one in ran:
         if one.row.control is not None:
             continue
         cell = sums[one.row.trial.arm, one.row.trial.rate]
         cell["trials"] += 1
-        cell["scheduled"] += len(found.deliveries)
-        cell["reached"] += sum(d.reached for d in found.deliveries)
-        cell["delivered"] += sum(d.delivered for d in found.deliveries)
+        for kind in one.facts.audit.sums.values():
+            cell["scheduled"] += kind.scheduled
+            cell["reached"] += kind.reached
+            cell["delivered"] += kind.delivered
     names = ("trials", "scheduled", "reached", "delivered")
     return tuple(
         {"arm": arm, "rate": rate} | {name: cell[name] for name in names}
         for (arm, rate), cell in sums.items()
     )
+
+
+def _divergence(
+    prereg: Preregistration, rates: Sequence[float], ran: Sequence[Ran]
+) -> tuple[DivergenceRow, ...]:
+    """Where each arm parts from the one that sees the truth."""
+    main = ((one.row.trial, one.facts.path) for one in ran if one.row.control is None)
+    return divergence(reference(prereg), main, rates)
 
 
 def _capability(prereg: Preregistration) -> tuple[dict[str, Any], ...]:

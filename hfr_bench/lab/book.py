@@ -1,5 +1,6 @@
 """The frozen schedules of an experiment: written once, read line by line."""
 
+import json
 from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
@@ -7,7 +8,8 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from hfr_bench.errors import BadInputError
-from hfr_bench.model.record import digest
+from hfr_bench.lab import decode
+from hfr_bench.model.record import text_digest
 from hfr_bench.model.schedule import FaultSchedule
 
 _HEAD = '{"v":1,"schedule_id":"'
@@ -29,18 +31,32 @@ class ScheduleBook:
         """Raises BadInputError for an id that was never frozen, and for a damaged line."""
         if schedule_id not in self._lines:
             raise BadInputError(f"schedule {schedule_id!r} is not among the frozen ones")
+        line = self._lines[schedule_id]
         try:
-            return FaultSchedule.loads(self._lines[schedule_id])
+            return decode.read(FaultSchedule, line) or FaultSchedule.loads(line)
         except ValidationError as error:
             raise BadInputError(f"schedule {schedule_id!r} cannot be read: {error}") from error
+
+    def like(self, schedule_id: str) -> FaultSchedule:
+        """The like of a schedule: its fields, and no record. For whoever reads very many.
+
+        Raises BadInputError as `schedule` does.
+        """
+        found = decode.like(FaultSchedule, self._lines.get(schedule_id, ""))
+        return self._schedule(schedule_id) if found is None else found
 
     def __len__(self) -> int:
         return len(self._lines)
 
     @property
     def digest(self) -> str:
-        """Over all lines in the order of their ids."""
-        return digest([self._lines[key] for key in sorted(self._lines)])
+        """Over all lines in the order of their ids: SHA-256 of their canonical JSON (RFC 8785).
+
+        A list of strings is canonical as Python's C encoder writes it; there may be 100 MB of them.
+        """
+        lines = [self._lines[key] for key in sorted(self._lines)]
+        text = json.dumps(lines, ensure_ascii=False, separators=(",", ":"))
+        return text_digest(text)
 
 
 def read_book(folder: Path) -> ScheduleBook:

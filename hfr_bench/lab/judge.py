@@ -12,7 +12,7 @@ from hfr_bench.lab.recorder import is_effect
 from hfr_bench.model.ledger import EscalationPacket
 from hfr_bench.model.task import SealedTask
 from hfr_bench.model.terms import SideEffect
-from hfr_bench.model.trace import AttemptEnded, AttemptStarted, EffectExecuted, TraceEvent
+from hfr_bench.model.trace import EffectExecuted, TraceEvent
 
 
 class Effects(NamedTuple):
@@ -44,10 +44,10 @@ def judge_effects(
     repeats = lost = 0
     for event in events:
         body = event.body
-        if isinstance(body, AttemptEnded):
+        if body.type == "attempt_ended":
             lost += sum(_doubles(one) for one in fresh) if body.exception else 0
             fresh = []
-        if not isinstance(body, EffectExecuted) or body.actor == "user" or not body.level.writes:
+        if body.type != "effect" or body.actor == "user" or not body.level.writes:
             continue
         fresh.append(body)
         if is_effect(body):
@@ -95,13 +95,14 @@ def packet_is_true(events: Iterable[TraceEvent], packet: EscalationPacket) -> bo
     sent = ""
     for event in events:
         body = event.body
-        if isinstance(body, AttemptStarted):
+        if body.type == "attempt_started":
             sent = body.stepless_key if body.level.writes else ""
             if sent:
                 stepless[body.operation_id] = sent
-        elif isinstance(body, AttemptEnded) and sent and not body.answered:
-            unanswered.add(sent)
-        elif isinstance(body, EffectExecuted) and body.operation_id in stepless:
+        elif body.type == "attempt_ended":
+            if sent and not body.answered:
+                unanswered.add(sent)
+        elif body.type == "effect" and body.operation_id in stepless:
             key = stepless[body.operation_id]
             if not body.domain_error:
                 ran.add(key)

@@ -1,17 +1,23 @@
 """Preregistration -> schedules and planned trials. Pair groups stay together."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from hfr_bench.faults.generate import GENERATOR, Draw, generate
+from hfr_bench.faults.exhaustive import injections, schedules
+from hfr_bench.faults.generate import Draw, generate
 from hfr_bench.model.matrix import FaultMatrix
-from hfr_bench.model.prereg import Preregistration
+from hfr_bench.model.prereg import EXHAUSTIVE, Preregistration
 from hfr_bench.model.record import short_id, text_digest
 from hfr_bench.model.schedule import FaultSchedule, KindSpec
-from hfr_bench.model.task import TaskSpec
+from hfr_bench.model.task import OracleStep, TaskSpec
 from hfr_bench.model.trial import PlanRow, Trial
 
-__all__ = ["GENERATOR", "Cell", "cells", "plan_rows"]
+OracleOf = Callable[[TaskSpec], Sequence[OracleStep]]
+
+
+def no_oracle(_: TaskSpec) -> Sequence[OracleStep]:
+    """For designs that do not follow the oracle."""
+    return ()
 
 
 class Cell(NamedTuple):
@@ -27,22 +33,55 @@ def cells(
     tasks: Sequence[TaskSpec],
     matrix: FaultMatrix,
     kinds: Mapping[str, KindSpec],
+    oracle: OracleOf = no_oracle,
 ) -> Iterator[Cell]:
-    """Task by task, seed by seed, rate by rate: each with its schedule."""
-    plan = prereg.faults
-    rates = plan.rates if plan.design == "sampled" else (0.0,)
+    """Task by task, seed by seed, fault by fault: each with its schedule.
+
+    `oracle`: a task's own solution, which the exhaustive design goes along.
+    """
+    horizon = prereg.limits.max_steps
     for task in tasks:
         for seed in prereg.seeds:
-            for rate in rates:
-                draw = Draw(
-                    task.suite, task.task_id, seed, f"{plan.matrix}-{rate}", rate, plan.coupling
-                )
-                points = task.fault_points if rate else ()
-                yield Cell(
-                    task,
-                    seed,
-                    generate(draw, points, matrix, kinds, prereg.limits.max_steps),
-                )
+            if prereg.faults.design == EXHAUSTIVE:
+                faults = injections(task, oracle(task), matrix, kinds, horizon)
+                made = schedules(task, seed, faults, horizon)
+            else:
+                made = _sampled(prereg, task, seed, matrix, kinds)
+            yield from (Cell(task, seed, schedule) for schedule in made)
+
+
+def _sampled(
+    prereg: Preregistration,
+    task: TaskSpec,
+    seed: int,
+    matrix: FaultMatrix,
+    kinds: Mapping[str, KindSpec],
+) -> Iterator[FaultSchedule]:
+    """One schedule for each rate."""
+    plan = prereg.faults
+    for rate in plan.rates if plan.design == "sampled" else (0.0,):
+        profile = f"{plan.matrix}-{rate}"
+        draw = Draw(task.suite, task.task_id, seed, profile, rate, plan.coupling)
+        points = task.fault_points if rate else ()
+        yield generate(draw, points, matrix, kinds, prereg.limits.max_steps)
+
+
+def exhaustive_trials(
+    prereg: Preregistration,
+    tasks: Sequence[TaskSpec],
+    matrix: FaultMatrix,
+    kinds: Mapping[str, KindSpec],
+    oracle: OracleOf,
+) -> tuple[int, int]:
+    """How many faults and trials (controls included) the exhaustive design makes of the tasks.
+
+    Counted without making them, since there may be very many.
+    """
+    horizon, seeds = prereg.limits.max_steps, len(prereg.seeds)
+    faults = sum(len(injections(task, oracle(task), matrix, kinds, horizon)) for task in tasks)
+    main = (len(tasks) + faults) * seeds * len(prereg.arms)
+    removed = len(tasks) * seeds * prereg.controls.injector_removed
+    return faults, main + removed + faults * seeds * prereg.controls.a_a
 
 
 def plan_rows(
@@ -50,7 +89,7 @@ def plan_rows(
 ) -> Iterator[PlanRow]:
     """Every trial in the frozen order; after each cell's arms, the controls that belong to it."""
     order = 0
-    top = max(prereg.faults.rates) if prereg.faults.design == "sampled" else 0.0
+    top = max(prereg.faults.rates) if prereg.faults.design != "none" else 0.0
     control_arm = prereg.controls.arm or prereg.analysis.baseline
     for cell in planned:
         digest = text_digest(cell.schedule.dumps())  # of the line as frozen

@@ -7,20 +7,13 @@ checker's verdict (`goal_met`, `official`, `state_digest`), what depends on the 
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from hfr_bench.lab.judge import judge_effects, packet_is_true
+from hfr_bench.model.ledger import EscalationPacket
 from hfr_bench.model.prereg import HumanPrice
 from hfr_bench.model.terms import Action, ClockKind, End
-from hfr_bench.model.trace import (
-    AttemptEnded,
-    AttemptStarted,
-    Decided,
-    Escalated,
-    TraceEvent,
-    TrialEnded,
-    TrialStarted,
-)
+from hfr_bench.model.trace import AttemptEnded, AttemptStarted, Decided, TraceEvent, TrialStarted
 from hfr_bench.model.trial import Outcome, Trial, TrialResult
 
 REDERIVED = frozenset(
@@ -46,14 +39,16 @@ def disagreements(events: Sequence[TraceEvent], trial: Trial, human: HumanPrice)
         human: what an escalation was registered to cost.
     """
     first, last = events[0].body if events else None, events[-1].body if events else None
-    if not isinstance(first, TrialStarted) or not isinstance(last, TrialEnded):
+    if first is None or first.type != "trial_started":
+        return (f"{trial.trial_id}: does not start and end as a trial does",)
+    if last is None or last.type != "trial_ended":
         return (f"{trial.trial_id}: does not start and end as a trial does",)
     claimed, found = last.result, list(_misplaced(first, last.result, trial))
     if claimed.outcome is not None:
-        made = _sums(events, human) | _decisions(events, claimed)
-        found += _compared(claimed, made)
-        found += _compared(claimed.outcome, _judged(events, first))
-        found += _ended(events, claimed.outcome)
+        read = _sorted(events)
+        found += _compared(claimed, _sums(read, human) | _decisions(read, claimed))
+        found += _compared(claimed.outcome, _judged(events, read, first))
+        found += _ended(events, read, claimed.outcome)
     virtual = first.clock == ClockKind.VIRTUAL
     ended_us = events[-1].t_us
     if claimed.latency_us != ended_us if virtual else claimed.latency_us > ended_us:
@@ -79,45 +74,59 @@ def _compared(claimed: TrialResult | Outcome, made: Mapping[str, Any]) -> Iterat
             yield f"{name} is {said}, the trace gives {value}"
 
 
-def _pairs(events: Iterable[TraceEvent]) -> Iterator[tuple[TraceEvent, AttemptStarted, Any]]:
-    """Each attempt that ended: its first line, what was sent, and what was seen."""
-    start: TraceEvent | None = None
+class _Sorted(NamedTuple):
+    """Attempts that ended (step, what was sent, what was seen), decisions by step, packets."""
+
+    pairs: list[tuple[int, AttemptStarted, AttemptEnded]]
+    decided: list[tuple[int, Decided]]
+    packets: list[EscalationPacket]
+
+
+def _sorted(events: Iterable[TraceEvent]) -> _Sorted:
+    """One pass. Bodies are told apart by `type`: they may be the like of records."""
+    read = _Sorted([], [], [])
+    start: tuple[int, AttemptStarted] | None = None
     for event in events:
-        if isinstance(event.body, AttemptStarted):
-            start = event
-        elif isinstance(event.body, AttemptEnded) and start is not None:
-            assert isinstance(start.body, AttemptStarted)
-            yield start, start.body, event.body
+        body = event.body
+        if body.type == "decided":
+            read.decided.append((event.step, body))
+        elif body.type == "attempt_started":
+            start = (event.step, body)
+        elif body.type == "attempt_ended":
+            if start is not None:
+                read.pairs.append((*start, body))
             start = None
+        elif body.type == "escalated":
+            read.packets.append(body.packet)
+    return read
 
 
-def _sums(events: Sequence[TraceEvent], human: HumanPrice) -> dict[str, Any]:
+def _sums(read: _Sorted, human: HumanPrice) -> dict[str, Any]:
     """What adds up over all attempts, with the people who were called."""
-    pairs = list(_pairs(events))
-    own = sum(sent.purpose == "agent" for _, sent, _ in pairs)
-    called = sum(isinstance(event.body, Escalated) for event in events)
-    costs = [seen.cost_microusd for _, _, seen in pairs]
+    own = sum(sent.purpose == "agent" for _, sent, _ in read.pairs)
+    called = len(read.packets)
+    costs = [seen.cost_microusd for _, _, seen in read.pairs]
+    known = [cost for cost in costs if cost is not None]
     people = called * round(human.cost_usd * 1_000_000)
     return {
         "attempts": own,
-        "reads": len(pairs) - own,
-        "cost_microusd": None if None in costs else sum(costs) + people,
-        "tokens_in": sum(seen.tokens_in for _, _, seen in pairs),
-        "tokens_out": sum(seen.tokens_out for _, _, seen in pairs),
-        "injected_wait_us": sum(seen.latency_us for _, _, seen in pairs if not seen.answered),
+        "reads": len(read.pairs) - own,
+        "cost_microusd": sum(known) + people if len(known) == len(costs) else None,
+        "tokens_in": sum(seen.tokens_in for _, _, seen in read.pairs),
+        "tokens_out": sum(seen.tokens_out for _, _, seen in read.pairs),
+        "injected_wait_us": sum(seen.latency_us for _, _, seen in read.pairs if not seen.answered),
         "human_us": called * round(human.delay_s * 1_000_000),
     }
 
 
-def _decisions(events: Sequence[TraceEvent], claimed: TrialResult) -> dict[str, Any]:
+def _decisions(read: _Sorted, claimed: TrialResult) -> dict[str, Any]:
     """Steps (each begins with a decision), and the waiting that was decided.
 
     A strategy whose defect ended the trial may have left a step without a decision, or a decision
     that was not waited for; the end of the trial's time cuts the last wait short.
     """
-    decided = [(event.step, event.body) for event in events if isinstance(event.body, Decided)]
-    steps = len({step for step, _ in decided if step})
-    delays = [body.delay_us for _, body in decided]
+    steps = len({step for step, _ in read.decided if step})
+    delays = [body.delay_us for _, body in read.decided]
     total = sum(delays)
     if claimed.outcome is not None and claimed.outcome.end is End.FAILED:
         steps += claimed.steps == steps + 1
@@ -127,27 +136,25 @@ def _decisions(events: Sequence[TraceEvent], claimed: TrialResult) -> dict[str, 
     return {"steps": steps, "backoff_us": total}
 
 
-def _judged(events: Sequence[TraceEvent], first: TrialStarted) -> dict[str, Any]:
+def _judged(events: Sequence[TraceEvent], read: _Sorted, first: TrialStarted) -> dict[str, Any]:
     """Effects against the task's expected ones, and writes whose outcome was unknown."""
     judged = judge_effects(events, first.expected)._asdict()
     del judged["partial"]  # atomic groups are not in the trace
     ambiguous = {
-        start.step
-        for start, sent, seen in _pairs(events)
-        if sent.purpose == "agent" and sent.level.writes and seen.exception and seen.sent
+        step
+        for step, sent, seen in read.pairs
+        if seen.exception and seen.sent and sent.purpose == "agent" and sent.level.writes
     }
     return judged | {"ambiguous_writes": len(ambiguous)}
 
 
-def _ended(events: Sequence[TraceEvent], claimed: Outcome) -> Iterator[str]:
+def _ended(events: Sequence[TraceEvent], read: _Sorted, claimed: Outcome) -> Iterator[str]:
     """Accepted only by a decision to accept at the end; escalated only with a packet."""
-    decided = [event.body for event in events if isinstance(event.body, Decided)]
-    packets = [event.body.packet for event in events if isinstance(event.body, Escalated)]
-    last = decided[-1] if decided else None
+    last = read.decided[-1][1] if read.decided else None
     accepted = last is not None and (last.on, last.action) == ("Finishing", Action.ACCEPT)
-    truth = packet_is_true(events, packets[-1]) if packets else None
+    truth = packet_is_true(events, read.packets[-1]) if read.packets else None
     yield from _compared(claimed, {"accepted": accepted, "packet_true": truth})
     if claimed.accepted is not (claimed.end is End.ACCEPTED):
         yield f"accepted is {claimed.accepted}, but it ended as {claimed.end}"
-    if bool(packets) is not (claimed.end is End.ESCALATED):
-        yield f"it ended as {claimed.end}, with {len(packets)} escalation(s) in the trace"
+    if bool(read.packets) is not (claimed.end is End.ESCALATED):
+        yield f"it ended as {claimed.end}, with {len(read.packets)} escalation(s) in the trace"

@@ -1,7 +1,7 @@
 """prereg.yaml -> prereg.lock.json, schedules/ and plan.jsonl; and holding a run to them."""
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,11 +12,13 @@ from pydantic import ValidationError
 from hfr_bench import __version__, content
 from hfr_bench.errors import BadInputError
 from hfr_bench.lab.book import ScheduleBook, read_book
-from hfr_bench.lab.plan import GENERATOR, Cell, cells, plan_rows
+from hfr_bench.lab.plan import Cell, cells, exhaustive_trials, plan_rows
 from hfr_bench.lab.wire import Bench, Place
-from hfr_bench.model.prereg import Hypothesis, Lock, Preregistration
+from hfr_bench.model.matrix import FaultMatrix
+from hfr_bench.model.prereg import EXHAUSTIVE, Hypothesis, Lock, Preregistration
 from hfr_bench.model.record import text_digest
-from hfr_bench.model.terms import Origin
+from hfr_bench.model.task import OracleStep, TaskSpec
+from hfr_bench.model.terms import Layer, Origin
 from hfr_bench.model.trial import PlanRow
 from hfr_bench.stats.metrics import METRICS
 
@@ -30,6 +32,9 @@ PREREG, LOCK, PLAN, SCHEDULES, TRIALS = (
 
 RESTATING = frozenset({"sr", "csr", "goal_met", "official", "cps"})
 """Metrics in which a rehearsal says what its script says: they rest on success alone."""
+
+TRIALS_MAX = 200_000
+"""More trials than this are not planned for the exhaustive design: it grows unseen."""
 
 
 class Experiment(NamedTuple):
@@ -72,7 +77,8 @@ def freeze(folder: Path, place: Place | None = None) -> Lock:
         bench.check_answered()
         check_hypotheses(prereg)
         tasks = tuple(bench.tasks.values())
-        planned = list(cells(prereg, tasks, matrix, bench.kinds))
+        notes = check_design(prereg, bench, matrix)
+        planned = list(cells(prereg, tasks, matrix, bench.kinds, _oracle_of(bench)))
         prereg_digest = prereg.digest()
         rows = list(plan_rows(prereg, prereg_digest, planned))
         _write_schedules(folder / SCHEDULES, planned)
@@ -84,7 +90,7 @@ def freeze(folder: Path, place: Place | None = None) -> Lock:
             origin=prereg.origin,
             frozen_at=datetime.now(UTC).isoformat(timespec="seconds"),
             harness_version=__version__,
-            generator=GENERATOR,
+            generator=planned[0].schedule.generator,
             sources=bench.pins,
             matrix_digest=matrix.digest(),
             kinds_digest=content.kinds_digest(),
@@ -93,7 +99,7 @@ def freeze(folder: Path, place: Place | None = None) -> Lock:
             plan_digest=text_digest(plan_text),
             schedules=len(planned),
             trials=len(rows),
-            notes=_notes(prereg, len(tasks)),
+            notes=(*_notes(prereg, len(tasks)), *notes),
         )
     _write(folder / LOCK, lock.model_dump_json(indent=2) + "\n")
     return lock
@@ -173,6 +179,50 @@ def _first_difference(was: dict[str, object], now: dict[str, object]) -> str:
     return "nothing"
 
 
+def check_design(prereg: Preregistration, bench: Bench, matrix: FaultMatrix) -> tuple[str, ...]:
+    """Whether the exhaustive design can be made, and what of the matrix it leaves out.
+
+    Raises BadInputError for another agent than the oracle (nobody knows the steps of any other
+    before it has gone them), for nothing to inject, and for more than TRIALS_MAX trials.
+    """
+    if prereg.faults.design != EXHAUSTIVE:
+        return ()
+    if prereg.agent != "oracle":
+        raise BadInputError(
+            f"faults.design: {EXHAUSTIVE} takes the steps of the oracle one by one and needs "
+            f"`agent: oracle`, not {prereg.agent!r}; `design: sampled` goes with any agent"
+        )
+    tasks = tuple(bench.tasks.values())
+    faults, trials = exhaustive_trials(prereg, tasks, matrix, bench.kinds, _oracle_of(bench))
+    if not faults:
+        raise BadInputError(
+            f"faults.matrix: no kind of {matrix.name!r} fits any step of the oracle in these tasks"
+        )
+    if trials > TRIALS_MAX:
+        raise BadInputError(
+            f"faults.design: {EXHAUSTIVE} makes {faults} faults of {len(tasks)} tasks, which with "
+            f"{len(prereg.arms)} arms and {len(prereg.seeds)} seed(s) is {trials} trials, more "
+            f"than {TRIALS_MAX}; take fewer tasks, arms or seeds, or a matrix with fewer kinds"
+        )
+    return _exhaustive_notes(prereg, bench, matrix, faults)
+
+
+def _exhaustive_notes(
+    prereg: Preregistration, bench: Bench, matrix: FaultMatrix, faults: int
+) -> tuple[str, ...]:
+    told = [f"{EXHAUSTIVE}: {faults} faults, one a trial, at every step of the oracle's solutions"]
+    named = {name for mix in matrix.mixes for name in mix.kinds}
+    if model := sorted(name for name in named if bench.kinds[name].layer is Layer.MODEL):
+        told.append(f"the oracle agent calls no model and does not meet {', '.join(model)}")
+    if len(prereg.seeds) > 1:
+        told.append("seeds change jitter and fault parameters only: the faults are all there are")
+    return tuple(told)
+
+
+def _oracle_of(bench: Bench) -> Callable[[TaskSpec], tuple[OracleStep, ...]]:
+    return lambda task: bench.sealed(task.suite, task.task_id).oracle
+
+
 def check_hypotheses(prereg: Preregistration) -> None:
     """Every claim must be one that the report can judge. Raises BadInputError."""
     ids = [claim.id for claim in prereg.hypotheses]
@@ -218,21 +268,22 @@ def _wrong_claim(prereg: Preregistration, claim: Hypothesis) -> str:
 def _notes(prereg: Preregistration, tasks: int) -> tuple[str, ...]:
     """What a reader of the lock should know before the first trial."""
     notes = []
-    if tasks < prereg.protocol_tasks:
+    if tasks < prereg.protocol_tasks and prereg.faults.design != EXHAUSTIVE:
         notes.append(
             f"below protocol: {tasks} tasks, the protocol asks for {prereg.protocol_tasks}"
         )
-    if len(prereg.seeds) < 3:
+    if len(prereg.seeds) < 3 and prereg.faults.design != EXHAUSTIVE:
         notes.append(f"below protocol: {len(prereg.seeds)} seed(s), the protocol asks for 3")
     return tuple(notes)
 
 
 def _write_schedules(folder: Path, planned: Iterable[Cell]) -> None:
-    """One file a suite and profile, one line a schedule."""
+    """One file a suite and rate (exhaustive: a suite), one line a schedule."""
     files: dict[str, list[str]] = {}
     for cell in planned:
         schedule = cell.schedule
-        files.setdefault(f"{schedule.suite}-{schedule.profile}.jsonl", []).append(schedule.dumps())
+        stem = schedule.profile if schedule.design == "sampled" else schedule.design
+        files.setdefault(f"{schedule.suite}-{stem}.jsonl", []).append(schedule.dumps())
     if folder.is_dir():
         for stale in folder.glob("*.jsonl"):
             stale.unlink()

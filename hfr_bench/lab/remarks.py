@@ -7,14 +7,13 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from hfr_bench.faults.audit import TrialAudit
 from hfr_bench.lab.controls import Found, Ran
+from hfr_bench.lab.ingest import Start
 from hfr_bench.lab.store import Checked, Chosen
 from hfr_bench.model.invocation import Invocation
-from hfr_bench.model.prereg import Preregistration
+from hfr_bench.model.prereg import EXHAUSTIVE, Preregistration
 from hfr_bench.model.report import VoidRow
 from hfr_bench.model.terms import Origin
-from hfr_bench.model.trace import TrialStarted
 from hfr_bench.model.trial import PlanRow, TrialResult
 from hfr_bench.stats.bootstrap import units
 
@@ -23,10 +22,10 @@ _SHOWN = 5
 
 
 class Audited(NamedTuple):
-    """The delivery audits and first lines, trial by trial; what speaks against the traces."""
+    """The trials with their audits, and their first lines; what speaks against the traces."""
 
-    trials: tuple[tuple[Ran, TrialAudit], ...]
-    starts: tuple[TrialStarted, ...]
+    trials: tuple[Ran, ...]
+    starts: tuple[Start, ...]
     found: Found
     bad: tuple[str, ...]
 
@@ -91,9 +90,9 @@ def notes(
     if chosen.dropped:
         told.append(f"{len(chosen.dropped)} pair groups were dropped: void in every round")
     tasks = len(units(main))
-    if tasks < prereg.protocol_tasks:
+    if tasks < prereg.protocol_tasks and prereg.faults.design != EXHAUSTIVE:
         told.append(f"below protocol: {tasks} tasks, the protocol asks for {prereg.protocol_tasks}")
-    if len(prereg.seeds) < MIN_SEEDS:
+    if len(prereg.seeds) < MIN_SEEDS and prereg.faults.design != EXHAUSTIVE:
         told.append(f"{len(prereg.seeds)} seed(s); the protocol asks for at least {MIN_SEEDS}")
     bad = [str(line) for one in checked for line in one.bad] + list(audited.bad)
     breaks = [str(line) for one in checked for line in one.breaks]

@@ -6,33 +6,31 @@ The first page shows all rates above 0 taken together, rounded; the detailed tab
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import Any
 
-from hfr_bench.lab.tables import (
-    PAIRED,
-    A,
-    B,
-    C,
+from hfr_bench.lab.cells import (
+    EXHAUSTIVE,
+    GEAR,
     Cell,
-    Find,
     Table,
-    bounds_of,
-    bracketed,
-    checks,
-    delivery,
+    brief,
+    brief_difference,
     faulty,
     finder,
+    flat,
     head,
     number,
-    percent,
-    signed,
-    tables,
+    ordered,
+    short,
     titled,
-    voids,
+    yardsticks,
 )
-from hfr_bench.model.report import Estimate, HypothesisRow, PairedEstimate, Report
+from hfr_bench.lab.evidence import checks, delivery, voids
+from hfr_bench.lab.tables import COSTS, PAIRED, A, B, C, tables
+from hfr_bench.model.report import POOLED, HypothesisRow, Report
 from hfr_bench.model.terms import Origin
-from hfr_bench.stats.metrics import METRICS, Kind
+from hfr_bench.stats.metrics import METRICS
 
 COLUMNS = (
     *("origin", "row", "metric", "arm", "against", "rate", "pool", "value", "low", "high"),
@@ -56,7 +54,7 @@ BOUNDED = ("sr", "harm_1000", "dup_1000")
 """Whose intervals the first page shows; all others are in the detailed tables."""
 DECIDING = ("sr", "harm_1000", "cost_mean")
 """Whose paired differences the first page shows."""
-YARDSTICK = "oracle_recovery"
+TRUTH = "oracle_recovery"
 
 PAIRING = (
     "Every arm met the same tasks, seeds and planned faults; only its recovery differs. "
@@ -81,7 +79,7 @@ FIRST_PAGE = (
     "Harm: duplicate, unwanted, partial effects. Dup/ambig.: duplicates / writes left uncertain.",
     "ESC: handed to a person. CPS: cost of all trials per success. RA: attempts per logical step.",
     "k/n: k seen in n. [a, b]: interval. ≤ b: none seen, b not excluded. *: exact, few events.",
-    "More: --full (every rate, metric and interval), --format md|csv|json; traces are in trials/.",
+    "More: --full (every rate, metric, interval); --format md|html|csv|json; traces in trials/.",
 )
 """How to read the first page; a line each at 100 columns."""
 
@@ -103,12 +101,11 @@ def verdict(report: Report) -> str:
 
 def facts(report: Report) -> tuple[tuple[str, str], ...]:
     """What was run, as name and value."""
-    rates = ", ".join(percent(rate) for rate in report.rates)
-    size = f"{report.tasks} tasks x {report.seeds} seed(s) x {len(report.rates)} fault rates"
+    size = f"{report.tasks} tasks x {report.seeds} seed(s) x {_profiles(report)}"
     return (
         ("verdict", verdict(report)),
         ("origin", report.origin.value),
-        ("size", f"{size} ({rates}) x {len(report.arms)} arms"),
+        ("size", f"{size} x {len(report.arms)} arms"),
         ("controls", f"{report.control_trials} further control trials"),
         ("dropped", f"{report.groups_dropped} pair groups"),
         ("baseline", report.baseline),
@@ -120,6 +117,13 @@ def facts(report: Report) -> tuple[tuple[str, str], ...]:
     )
 
 
+def _profiles(report: Report) -> str:
+    """What was planned to fail, for a line on the experiment's size."""
+    if report.design == EXHAUSTIVE:
+        return "every single fault"
+    return "fault rates " + ", ".join(f"{rate * 100:.3g}" for rate in report.rates) + " %"
+
+
 def _brief_place(place: str) -> str:
     sandbox, _, image_id = place.partition(" ")
     return f"{sandbox}, image {image_id.removeprefix('sha256:')[:12]}" if image_id else sandbox
@@ -127,8 +131,7 @@ def _brief_place(place: str) -> str:
 
 def brief_facts(report: Report) -> tuple[tuple[str, str], ...]:
     """What was run, with what, and what it is traced back to."""
-    rates = ", ".join(f"{rate * 100:.3g}" for rate in report.rates)
-    size = f"{report.tasks} tasks x {report.seeds} seed(s) x fault rates {rates} %"
+    size = f"{report.tasks} tasks x {report.seeds} seed(s) x {_profiles(report)}"
     dropped = f"; {report.groups_dropped} pair groups dropped" if report.groups_dropped else ""
     digests = f"prereg {report.prereg_digest[:12]}, traces {report.traces_digest[:12]}"
     return (
@@ -146,62 +149,21 @@ def brief_facts(report: Report) -> tuple[tuple[str, str], ...]:
 
 def _equipment(report: Report) -> str:
     """Which arms have more than their policy."""
-    gear = ("ledger", "query", "ladder", "verifier", "truth")
-    owned = {str(arm["arm"]): [name for name in gear if arm.get(name)] for arm in report.capability}
+    owned = {str(arm["arm"]): [name for name in GEAR if arm.get(name)] for arm in report.capability}
     parts = [f"{arm}: {' '.join(has)}" for arm, has in owned.items() if has]
     return "; ".join(parts + (["the others: none"] if len(parts) < len(owned) else []))
 
 
 def guide(report: Report) -> tuple[str, ...]:
     """How to read it, in a few sentences; then each metric's name spelled out."""
-    shown = dict.fromkeys((*A, *B, *C, *PAIRED))
-    legend = [f"{METRICS[m].short}: {METRICS[m].title}" for m in shown]
     rehearsal = [REHEARSAL] if report.origin is Origin.REHEARSAL else []
-    return (PAIRING, ORDER, COUNTS, *rehearsal, *legend)
+    return (PAIRING, ORDER, COUNTS, *rehearsal, *(f"{name}: {text}" for name, text in columns()))
 
 
-# -- cells of the first page ------------------------------------------------------------------
-
-
-def rounded(value: float, unit: str) -> str:
-    """A value in as few digits as a first look needs; a share is 0 or 100 only if it is."""
-    if unit == "share":
-        if 0 < value < 0.005:
-            return "<1"
-        return ">99" if 0.995 <= value < 1 else f"{value * 100:.0f}"
-    if unit in ("per_1000", "us"):
-        shown = value / 1e6 if unit == "us" else value
-        return f"{shown:.0f}" if shown == 0 or shown >= 10 else f"{shown:.1f}"
-    return number(value, unit)
-
-
-def brief(estimate: Estimate | None, *, bounds: bool = True) -> Cell:
-    """A rounded value, or events over what they are counted in; the interval in brackets."""
-    if estimate is None or estimate.value is None:
-        return Cell("-")
-    metric = METRICS[estimate.metric]
-    main = rounded(estimate.value, metric.unit)
-    if metric.kind is Kind.RATE:
-        main = f"{estimate.events}/{estimate.n}"
-    if not bounds or estimate.low is None or estimate.high is None:
-        return Cell(main)
-    low, high = rounded(estimate.low, metric.unit), rounded(estimate.high, metric.unit)
-    if estimate.events == 0:
-        return Cell(main, f"≤ {high}")
-    return Cell(main, bracketed(f"{low}, {high}") + _exact(estimate.method))
-
-
-def brief_difference(paired: PairedEstimate | HypothesisRow | None, note: str = "") -> Cell:
-    """A signed difference with its interval in brackets, or why there is none."""
-    if paired is None or paired.difference is None:
-        return Cell("-", note)
-    unit = METRICS[paired.metric].unit
-    bounds = bracketed(bounds_of(paired.low, paired.high, unit))
-    return Cell(signed(paired.difference, unit), bounds + _exact(paired.method) if bounds else note)
-
-
-def _exact(method: str) -> str:
-    return "*" if method == "exact" else ""
+def columns() -> tuple[tuple[str, str], ...]:
+    """Each metric of the tables: its short name, and the name spelled out."""
+    shown = dict.fromkeys((*A, *B, *C, *PAIRED, *COSTS))
+    return tuple((METRICS[name].short, METRICS[name].title) for name in shown)
 
 
 # -- the first page ---------------------------------------------------------------------------
@@ -209,38 +171,42 @@ def _exact(method: str) -> str:
 
 def summary(report: Report) -> tuple[Table, ...]:
     """The first page: the headline, what it is compared with, and whether to believe it."""
-    find = finder(report)
-    made = [_headline(report, find), _calm(report, find), _decisive(report), delivery(report)]
-    made += [checks(report), voids(report), _hypotheses(report)]
+    made = [headline(report), _calm(report), _decisive(report), delivery(report)]
+    made += [checks(report), voids(report), hypotheses(report)]
     return tuple(table for table in made if table is not None)
 
 
 def whole(report: Report) -> tuple[Table, ...]:
     """All tables: headline and hypotheses, then the detailed ones."""
-    made = [_headline(report, finder(report)), _hypotheses(report), *tables(report)]
+    made = [headline(report), hypotheses(report), *tables(report)]
     return tuple(table for table in made if table is not None)
 
 
-def _headline(report: Report, find: Find) -> Table | None:
+def headline(report: Report) -> Table | None:
+    """All rates above 0 together, rounded; None without any. The yardsticks come last."""
     if not faulty(report):
         return None
+    find = finder(report)
     rows = [
-        [Cell(arm), *(brief(find(m, arm, None), bounds=m in BOUNDED) for m in HEADLINE)]
-        for arm in report.arms
+        [Cell(arm), *(brief(find(m, arm, POOLED), bounds=m in BOUNDED) for m in HEADLINE)]
+        for arm in ordered(report)
     ]
     modelled = {} if report.origin is Origin.LIVE else {"cps": "CPS $\nmodelled"}
     header = (HEADLINE | modelled).values()
     legend = "All trials at these rates. SR, CSR and harm come first: giving up must not win."
-    return titled(report, f"Under faults ({faulty(report)})", ("Arm", *header), rows, legend)
+    if yardsticks(report):
+        legend += " Yardsticks last."
+    return titled(report, f"Under faults ({short(report, POOLED)})", ("Arm", *header), rows, legend)
 
 
-def _calm(report: Report, find: Find) -> Table | None:
+def _calm(report: Report) -> Table | None:
     """Table A in short."""
     if 0.0 not in report.rates:
         return None
+    find = finder(report)
     rows = [
         [Cell(arm), *(brief(find(m, arm, 0.0), bounds=m in BOUNDED) for m in A)]
-        for arm in report.arms
+        for arm in ordered(report)
     ]
     header = ["Arm", *(head(metric, report) for metric in A[:-1]), "Own harm k/n, /1000"]
     legend = (
@@ -251,11 +217,11 @@ def _calm(report: Report, find: Find) -> Table | None:
 
 def _decisive(report: Report) -> Table | None:
     """Pooled differences of the metrics that decide, against the baseline and the yardstick."""
-    found = {(p.arm, p.against, p.metric): p for p in report.contrasts if p.rate is None}
-    yardsticks = [str(row["arm"]) for row in report.capability if row["strategy"] == YARDSTICK]
+    found = {(p.arm, p.against, p.metric): p for p in report.contrasts if p.pool == POOLED}
+    told = [str(row["arm"]) for row in report.capability if row["strategy"] == TRUTH]
     rows = []
-    for against in dict.fromkeys((report.baseline, *yardsticks)):
-        arms = [arm for arm in report.arms if (arm, against, DECIDING[0]) in found]
+    for against in dict.fromkeys((report.baseline, *told)):
+        arms = [arm for arm in ordered(report) if (arm, against, DECIDING[0]) in found]
         if arms:
             rows.append([Cell(f"minus {against}"), *(Cell("") for _ in DECIDING)])
         for arm in arms:
@@ -263,19 +229,19 @@ def _decisive(report: Report) -> Table | None:
             rows.append([Cell(f"  {arm}"), *(brief_difference(p, p.note) for p in pairs)])
     header = ["Arm", *(head(metric, report).replace("%", "pp") for metric in DECIDING)]
     legend = "pp: percentage points. Too few differ: in fewer than 10 tasks, so no interval."
-    if yardsticks:
-        legend += f" {', '.join(yardsticks)} is told the truth: an upper bound."
-    title = f"Paired differences ({faulty(report)})"
+    if told:
+        legend += f" {', '.join(told)} is told the truth: an upper bound."
+    title = f"Paired differences ({short(report, POOLED)})"
     return titled(report, title, header, rows, legend) if rows else None
 
 
-def _hypotheses(report: Report) -> Table | None:
+def hypotheses(report: Report) -> Table | None:
     """Each registered claim, and whether its interval bears it."""
     rows = [
         [
             Cell(row.id),
             Cell(_claim(row)),
-            Cell(faulty(report) if row.rate is None else percent(row.rate)),
+            Cell(short(report, POOLED if row.rate is None else row.rate)),
             brief_difference(row),
             Cell(row.verdict, f"({row.why})"),
         ]
@@ -320,7 +286,7 @@ def to_markdown(report: Report) -> str:
 
 
 def to_csv(report: Report) -> str:
-    """Estimates, paired differences and registered claims, one a line, in recorded units."""
+    """Every number of the report, one a line, in recorded units; `row` says what it is."""
     out = io.StringIO()
     writer = csv.DictWriter(out, COLUMNS, restval="", lineterminator="\n")
     writer.writeheader()
@@ -331,6 +297,8 @@ def to_csv(report: Report) -> str:
         fields = paired.model_dump(exclude={"v", "difference"})
         fields["value"] = paired.difference
         writer.writerow({"origin": report.origin.value, "row": "difference"} | fields)
+    for line in _evidence(report):
+        writer.writerow({"origin": report.origin.value} | line)
     for row in report.hypotheses:
         shared = {"metric", "arm", "against", "rate", "pool", "low", "high", "method"}
         fields = row.model_dump(include=shared) | {"value": row.difference}
@@ -339,8 +307,29 @@ def to_csv(report: Report) -> str:
     return out.getvalue()
 
 
+def _evidence(report: Report) -> Iterator[dict[str, Any]]:
+    """What was met and delivered, and where pairs part, as rows of the CSV."""
+    for met in report.exposure:
+        yield {
+            "row": "exposure", "metric": "reached", "arm": met["arm"], "rate": met["rate"],
+            "value": met["reached"], "n": met["trials"],
+        }  # fmt: skip
+    for parted in report.divergence:
+        yield {
+            "row": "divergence", "metric": "diverged", "arm": parted.arm,
+            "against": parted.against, "rate": parted.rate, "value": parted.diverged,
+            "events": parted.diverged, "n": parted.groups,
+            "note": f"median step {parted.step}, {parted.after} after the first failed attempt",
+        }  # fmt: skip
+    for kind in report.audit:
+        yield {
+            "row": "audit", "metric": kind.kind, "arm": kind.arm, "value": kind.delivered,
+            "events": kind.delivered, "n": kind.reached, "note": "; ".join(kind.mismatched),
+        }  # fmt: skip
+
+
 def _grid(table: Table) -> str:
-    header = [name.replace("\n", " ").strip() for name in table.header]
+    header = [flat(name) for name in table.header]
     rows = [header, *([_text(cell) for cell in row] for row in table.rows)]
     widths = [max(3, *(len(row[i]) for row in rows)) for i in range(len(header))]
     rule = [

@@ -1,11 +1,11 @@
 """Blinded progress: how far an experiment is and whether faults arrive; no arm's outcome."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-from hfr_bench.faults.audit import AUDITED, audit
+from hfr_bench.lab.index import gather
+from hfr_bench.lab.ingest import Facts, Ingest
 from hfr_bench.lab.register import Experiment
-from hfr_bench.lab.standing import read_end
 from hfr_bench.lab.store import Store
 from hfr_bench.model.record import Record
 from hfr_bench.model.schedule import KindSpec
@@ -22,7 +22,10 @@ class KindDelivery(Record):
 
 
 class Status(Record):
-    """What `status` shows. `voids` by cause; `bad_lines` name file and line."""
+    """What `status` shows. `voids` by cause; `bad_lines` name file and line.
+
+    `index`: why the experiment's index could not be used, if so.
+    """
 
     name: str
     origin: Origin
@@ -33,6 +36,7 @@ class Status(Record):
     lacking: int
     delivery: tuple[KindDelivery, ...]
     bad_lines: tuple[str, ...]
+    index: tuple[str, ...] = ()
 
     @property
     def delivered(self) -> bool:
@@ -41,18 +45,15 @@ class Status(Record):
 
 
 def status(experiment: Experiment, kinds: Mapping[str, KindSpec]) -> Status:
-    """Read how far the experiment is. Reads every trace, but only what the audit needs."""
-    graded, voids = 0, Counter[str]()
-    store = Store(experiment.path)
-    for row in experiment.plan:
-        for round_no in range(1, experiment.prereg.void_rounds + 2):
-            end = read_end(store, row, round_no)
-            if end and end.void:
-                voids[end.void] += 1
-            elif end:
-                graded += 1
-                break
-    delivery, bad = _delivery(experiment, kinds)
+    """How far the experiment is. Reads each trace once, or takes it from the index."""
+    store = Store(experiment.path, indexed=True)
+    ingest = Ingest(experiment.prereg, experiment.plan, experiment.book.like, kinds)
+    facts = gather(store, ingest)
+    graded, voids = _ends(experiment, facts)
+    planned = [one for one in facts if _is_planned(one, ingest)]
+    strangers = [one for one in facts if not _is_planned(one, ingest)]
+    bad = [str(line) for one in planned for line in one.flaws]
+    bad += [f"{one.checked.file.path}: is not in the plan" for one in strangers]
     return Status(
         name=experiment.prereg.name,
         origin=experiment.prereg.origin,
@@ -61,34 +62,43 @@ def status(experiment: Experiment, kinds: Mapping[str, KindSpec]) -> Status:
         graded=graded,
         voids=dict(sorted(voids.items())),
         lacking=len(experiment.plan) - graded,
-        delivery=delivery,
-        bad_lines=bad,
+        delivery=_delivery(planned),
+        bad_lines=tuple(bad),
+        index=tuple(store.said),
     )
 
 
-def _delivery(
-    experiment: Experiment, kinds: Mapping[str, KindSpec]
-) -> tuple[tuple[KindDelivery, ...], tuple[str, ...]]:
-    store = Store(experiment.path)
-    planned = {(row.trial.pair_group, row.trial.arm): row.trial for row in experiment.plan}
+def _is_planned(facts: Facts, ingest: Ingest) -> bool:
+    return (facts.checked.file.group, facts.checked.file.arm) in ingest.planned
+
+
+def _ends(experiment: Experiment, facts: Sequence[Facts]) -> tuple[int, Counter[str]]:
+    """How many trials are graded, and the voids before; a file with a flaw counts as not run."""
+    ends = {
+        (one.checked.file.group, one.checked.file.round, one.checked.file.arm): one.checked.result
+        for one in facts
+        if not one.checked.bad and not one.checked.breaks
+    }
+    graded, voids = 0, Counter[str]()
+    for row in experiment.plan:
+        for round_no in range(1, experiment.prereg.void_rounds + 2):
+            end = ends.get((row.trial.pair_group, round_no, row.trial.arm))
+            if end is not None and end.void:
+                voids[end.void] += 1
+            elif end is not None:
+                graded += 1
+                break
+    return graded, voids
+
+
+def _delivery(facts: Sequence[Facts]) -> tuple[KindDelivery, ...]:
     reached: Counter[tuple[str, str]] = Counter()
     delivered: Counter[tuple[str, str]] = Counter()
-    bad = []
-    for file in store.files():
-        trial = planned.get((file.group, file.arm))
-        if trial is None:
-            bad.append(f"{file.path}: is not in the plan")
-            continue
-        bad += [str(line) for line in store.check(file).bad]
-        schedule = experiment.book.schedule(trial.schedule_id)
-        trace = store.trace(file, AUDITED)
-        found = audit(trace.events, schedule, kinds, injected=trial.injected)
-        for one in found.deliveries:
-            key = (one.event.layer.value, one.event.kind)
-            reached[key] += one.reached
-            delivered[key] += one.delivered
-    rows = tuple(
+    for one in facts:
+        for key, found in one.audit.sums.items():
+            reached[key] += found.reached
+            delivered[key] += found.delivered
+    return tuple(
         KindDelivery(kind=kind, layer=layer, reached=n, delivered=delivered[layer, kind])
         for (layer, kind), n in sorted(reached.items())
     )
-    return rows, tuple(bad)

@@ -1,13 +1,14 @@
 """Reads an experiment's traces: `trials/<group>/r<round>/<arm>.jsonl`, the append-only truth.
 
-Everything that reads traces goes through here, so that an index may later stand behind the same
-functions. Reading never stops at a bad line: it is named by file and line, its trial counts as
-incomplete, nothing else is lost. Hash chains are verified on the raw bytes, and only the lines
-that somebody asks for are parsed as records.
+Everything that reads traces goes through here. Reading never stops at a bad line: it is named by
+file and line, its trial counts as incomplete, nothing else is lost. Hash chains are verified on
+the raw bytes. A file without any flaw takes one pass (`lab.decode`); where something is wrong, or
+only unusual, it is read again line by line, and pydantic says what it is.
 """
 
 import hashlib
 import json
+import os
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -15,6 +16,7 @@ from typing import NamedTuple
 
 from pydantic import ValidationError
 
+from hfr_bench.lab import decode
 from hfr_bench.model.record import digest
 from hfr_bench.model.trace import TraceEvent, TrialEnded
 from hfr_bench.model.trial import PlanRow, TrialResult
@@ -27,6 +29,9 @@ _LINE = re.compile(
 )
 
 
+TRIALS, _ENDING = "trials", ".jsonl"
+
+
 class TrialFile(NamedTuple):
     """Where a trial's trace lies, and what its path says of it."""
 
@@ -34,6 +39,18 @@ class TrialFile(NamedTuple):
     group: str
     round: int
     arm: str
+
+    @property
+    def name(self) -> str:
+        """The path within the experiment."""
+        return "/".join((TRIALS, *self.path.parts[-3:]))
+
+
+class Mark(NamedTuple):
+    """What a file was when it was read; bytes, and nanoseconds since 1970."""
+
+    size: int
+    mtime_ns: int
 
 
 class BadLine(NamedTuple):
@@ -69,6 +86,21 @@ class Checked(NamedTuple):
     digest: str
 
 
+class Reading(NamedTuple):
+    """One trial file, read once: the quick pass, and its events.
+
+    `events`: of every line that could be read, records or their like (`decode.trace_events`).
+    `bad`: every line that could not; `checked.bad` are those that the hash chain found.
+    """
+
+    checked: Checked
+    events: Sequence[TraceEvent]
+    bad: tuple[BadLine, ...]
+    lines: Sequence[bytes]
+    mark: Mark
+    sha256: str
+
+
 class Chosen(NamedTuple):
     """The last complete round of every pair group.
 
@@ -83,32 +115,55 @@ class Chosen(NamedTuple):
 
 
 class Store:
-    """The traces of one experiment directory."""
+    """The traces of one experiment directory.
 
-    def __init__(self, folder: Path) -> None:
+    `indexed`: what was found out about a file may be kept in, and taken from, the directory's
+    `hfr.duckdb` as long as the file is the same (`lab.index`). `said`: what a person should be
+    told about that index.
+    """
+
+    def __init__(self, folder: Path, *, indexed: bool = False) -> None:
         self.folder = folder
+        self.indexed = indexed
+        self.said: list[str] = []
 
     def files(self) -> tuple[TrialFile, ...]:
         """All finished trial files, in path order; `.part` and archived ones are left out."""
-        found = []
-        for path in sorted((self.folder / "trials").glob("*/r*/*.jsonl")):
-            number = path.parent.name[1:]
-            if number.isdigit():
-                found.append(TrialFile(path, path.parents[1].name, int(number), path.stem))
-        return tuple(found)
+        root = self.folder / TRIALS
+        return tuple(
+            TrialFile(root / group / round_ / name, group, int(round_[1:]), name[: -len(_ENDING)])
+            for group in _names(root)
+            for round_ in _names(f"{root}/{group}")
+            if round_[:1] == "r" and round_[1:].isdigit()
+            for name in _names(f"{root}/{group}/{round_}")
+            if name.endswith(_ENDING)
+        )
+
+    def read(self, file: TrialFile) -> Reading:
+        """Read a file once: hash every line, decode every line."""
+        with file.path.open("rb") as opened:
+            status = os.fstat(opened.fileno())
+            raw = opened.read()
+        lines = _split(raw)
+        mark, whole = Mark(status.st_size, status.st_mtime_ns), hashlib.sha256(raw).hexdigest()
+        events = decode.trace_events(lines)
+        if events and _chained(lines, events):
+            last = events[-1].body
+            result = decode.full(TrialResult, last.result) if last.type == "trial_ended" else None
+            checked = Checked(file, result, (), (), trial_digest(lines))
+            return Reading(checked, events, (), lines, mark, whole)
+        parsed = [_parse(line) for line in lines]
+        bad = tuple(
+            BadLine(file.name, number, event)
+            for number, event in enumerate(parsed, 1)
+            if isinstance(event, str)
+        )
+        readable = [event for event in parsed if not isinstance(event, str)]
+        return Reading(_check(file, lines), readable, bad, lines, mark, whole)
 
     def check(self, file: TrialFile) -> Checked:
-        """Verify a file's hash chain and read its result: one hash a line, one line parsed."""
-        name, lines = self._name(file.path), _lines(file.path)
-        bad, breaks = _verify(name, lines)
-        result = None
-        if lines and not any(line.line == len(lines) for line in bad):
-            event = _parse(lines[-1])
-            if isinstance(event, str):
-                bad.append(BadLine(name, len(lines), event))
-            elif isinstance(event.body, TrialEnded) and not bad:
-                result = event.body.result
-        return Checked(file, result, tuple(bad), tuple(breaks), trial_digest(lines))
+        """Verify a file's hash chain and read its result."""
+        return self.read(file).checked
 
     def trace(self, file: TrialFile, types: Collection[str] | None = None) -> TrialTrace:
         """A trial's events as records, or only those of some body types."""
@@ -119,7 +174,7 @@ class Store:
                 continue
             event = _parse(line)
             if isinstance(event, str):
-                bad.append(BadLine(self._name(file.path), number, event))
+                bad.append(BadLine(file.name, number, event))
             elif types is None or event.body.type in types:
                 events.append(event)
         return TrialTrace(file.path, tuple(events), tuple(bad))
@@ -131,9 +186,6 @@ class Store:
     def raw(self, file: TrialFile) -> list[bytes]:
         """A trial's lines as written, without newlines."""
         return _lines(file.path)
-
-    def _name(self, path: Path) -> str:
-        return path.relative_to(self.folder).as_posix()
 
 
 def choose(rows: Sequence[PlanRow], checked: Iterable[Checked], void_rounds: int) -> Chosen:
@@ -170,10 +222,12 @@ def choose(rows: Sequence[PlanRow], checked: Iterable[Checked], void_rounds: int
 
 def trial_digest(lines: Iterable[bytes]) -> str:
     """SHA-256 over a trial's lines without `wall_us` and `prev`: equal for equal behaviour."""
-    whole = hashlib.sha256()
+    kept: list[bytes] = []
     for line in lines:
-        whole.update(stripped(line) + b"\n")
-    return whole.hexdigest()
+        match = _LINE.fullmatch(line)
+        kept += (stripped(line),) if match is None else match.group(1, 2, 4)
+        kept.append(b"\n")
+    return hashlib.sha256(b"".join(kept)).hexdigest()
 
 
 def traces_digest(trials: Mapping[str, Checked]) -> str:
@@ -196,9 +250,41 @@ def stripped(line: bytes) -> bytes:
     return json.dumps(kept, separators=(",", ":"), ensure_ascii=False).encode()
 
 
+def _names(folder: Path | str) -> list[str]:
+    """What lies in a folder, in order; nothing if there is no such folder."""
+    try:
+        with os.scandir(folder) as entries:
+            return sorted(entry.name for entry in entries)
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+
+
 def _lines(path: Path) -> list[bytes]:
-    raw = path.read_bytes()
+    return _split(path.read_bytes())
+
+
+def _split(raw: bytes) -> list[bytes]:
     return raw.removesuffix(b"\n").split(b"\n") if raw else []
+
+
+def _chained(lines: Sequence[bytes], events: Sequence[TraceEvent]) -> bool:
+    """Whether each line carries the hash of the one before."""
+    wanted = [""]
+    wanted += [hashlib.sha256(line).hexdigest() for line in lines[:-1]]
+    return [event.prev for event in events] == wanted
+
+
+def _check(file: TrialFile, lines: Sequence[bytes]) -> Checked:
+    """A file with a flaw, line by line: which lines, and whether it is whole all the same."""
+    bad, breaks = _verify(file.name, lines)
+    result = None
+    if lines and not any(line.line == len(lines) for line in bad):
+        event = _parse(lines[-1])
+        if isinstance(event, str):
+            bad.append(BadLine(file.name, len(lines), event))
+        elif isinstance(event.body, TrialEnded) and not bad:
+            result = event.body.result
+    return Checked(file, result, tuple(bad), tuple(breaks), trial_digest(lines))
 
 
 def _verify(name: str, lines: Sequence[bytes]) -> tuple[list[BadLine], list[BadLine]]:

@@ -1,230 +1,155 @@
-"""A report as titled tables of short cells: what Markdown and the terminal both print.
+"""A report as titled tables of short cells: what Markdown, HTML and the terminal all print.
 
-The detailed tables; the first page is made of the same cells in `lab/render.py`.
-Only words and numbers are decided here, never layout. Every title carries the origin, and says
-so where the experiment is smaller than the protocol asks.
+The detailed tables; the first page is made of the same cells in `lab/render.py`. Only words and
+numbers are decided here, never layout. Every title carries the origin, and says so where the
+experiment is smaller than the protocol asks.
 """
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Sequence
 
-from hfr_bench.model.report import AuditRow, Estimate, PairedEstimate, Report
-from hfr_bench.model.terms import Origin
-from hfr_bench.stats.metrics import METRICS, Kind
+from hfr_bench.lab.cells import (
+    GEAR,
+    Cell,
+    Find,
+    Table,
+    cell,
+    counted,
+    difference,
+    finder,
+    head,
+    named,
+    ordered,
+    single_rates,
+    stressed_rates,
+    titled,
+    yardsticks,
+)
+from hfr_bench.lab.evidence import checks, delivery, divergence, exposure, voids
+from hfr_bench.model.report import EXPLICIT, MIXED, POOLED, SILENT, Report
 
 A = ("sr", "cost_mean", "p50", "p95", "harm_1000")
 # Giving up must not win: success, clean success and harm stand before safe completion.
 B = ("sr", "csr", "harm_1000", "scr", "scr_strict", "cps", "ra", "p95", "esc")
-C = ("dup_1000", "dup_ambiguous", "unwanted_1000", "far", "esc")
+HARM = ("harm_1000", "dup_1000", "dup_ambiguous", "unwanted_1000")
+CLAIMS = ("far", "scr_strict", "esc", "deg")
+C = (*HARM, *CLAIMS)
 PAIRED = ("sr", "csr", "harm_1000", "scr", "cost_mean", "p95")
-
-
-class Cell(NamedTuple):
-    """A value, and under or behind it what bounds it."""
-
-    main: str
-    extra: str = ""
-
-
-class Table(NamedTuple):
-    """A titled table. The first `left` columns are words, the others numbers."""
-
-    title: str
-    header: tuple[str, ...]
-    rows: tuple[tuple[Cell, ...], ...]
-    legend: str = ""
-    left: int = 1
 
 
 def tables(report: Report) -> tuple[Table, ...]:
     """The detailed tables of a report, in reading order."""
-    find = finder(report)
-    stressed = [rate for rate in report.rates if rate > 0]
-    made: list[Table | None] = [_capability(report)]
-    if 0.0 in report.rates:
-        made.append(_ability(report, find))
-    made += [_recovery(report, find, rate) for rate in stressed]
-    made.append(_safety(report, find, stressed))
-    made += [_differences(report, rate) for rate in (None, *report.rates)]
-    made += [delivery(report), _exposure(report), voids(report), checks(report)]
+    single = single_rates(report)
+    made: list[Table | None] = [capability(report), ability(report), recovery(report, POOLED)]
+    made += [recovery(report, rate) for rate in single]
+    made += apart(report)
+    wheres: tuple[float | str, ...] = (POOLED, *single)
+    made += [table for where in wheres for table in safety(report, where)]
+    made += [differences(report, rate) for rate in (None, 0.0, *single)]
+    made += [costs(report), delivery(report), exposure(report), divergence(report)]
+    made += [voids(report), checks(report)]
     return tuple(table for table in made if table is not None)
 
 
-# -- cells ------------------------------------------------------------------------------------
+# -- tables A, B and C ------------------------------------------------------------------------
 
 
-def percent(share: float) -> str:
-    """A fault rate or share, without needless digits."""
-    return f"{share * 100:.3g} %"
-
-
-def number(value: float, unit: str) -> str:
-    """A value in the unit a reader expects: %, per 1000, dollars, seconds."""
-    match unit:
-        case "share":
-            return f"{value * 100:.1f}"
-        case "per_1000":
-            return f"{value:.1f}"
-        case "microusd":
-            return f"{value / 1e6:.4f}"
-        case "us":
-            return f"{value / 1e6:.1f}"
-    return f"{value:.2f}"
-
-
-def head(metric: str, report: Report) -> str:
-    """A column's name with its unit; rehearsal money is labelled as modelled."""
-    found = METRICS[metric]
-    money = "$" if report.origin is Origin.LIVE else "$ modelled"
-    unit = {"share": "%", "us": "s", "microusd": money}.get(found.unit, "")
-    return f"{found.short} {unit}".strip()
-
-
-def cell(estimate: Estimate | None) -> Cell:
-    """Value over its interval; counts with a one-sided bound where nothing happened."""
-    if estimate is None or estimate.value is None:
-        return Cell("-", estimate.note if estimate is not None else "")
-    unit = METRICS[estimate.metric].unit
-    if METRICS[estimate.metric].kind is Kind.RATE and estimate.events == 0:
-        bound = "" if estimate.high is None else f"≤ {number(estimate.high, unit)}"
-        return Cell(f"{estimate.events}/{estimate.n}", bound)
-    mark = "*" if estimate.method == "exact" else ""
-    return Cell(number(estimate.value, unit) + mark, bounds_of(estimate.low, estimate.high, unit))
-
-
-def counted(estimate: Estimate | None) -> Cell:
-    """Events over what they are counted in, and the bounds of their rate (unit: see header)."""
-    if estimate is None or estimate.value is None:
-        return Cell("-", estimate.note if estimate is not None else "")
-    unit = METRICS[estimate.metric].unit
-    main = f"{estimate.events}/{estimate.n}"
-    if estimate.events == 0 and estimate.high is not None:
-        return Cell(main, f"≤ {number(estimate.high, unit)}")
-    mark = "*" if estimate.method == "exact" else ""
-    value = f"{number(estimate.value, unit)}{mark}"
-    bounds = bracketed(bounds_of(estimate.low, estimate.high, unit))
-    return Cell(main, f"{value} {bounds}".strip())
-
-
-def difference(paired: PairedEstimate | None) -> Cell:
-    """A signed difference, the relative one for money and time, and discordant pairs."""
-    if paired is None or paired.difference is None:
-        return Cell("-", paired.note if paired is not None else "")
-    unit = METRICS[paired.metric].unit
-    text = signed(paired.difference, unit) + ("*" if paired.method == "exact" else "")
-    if unit in ("microusd", "us") and paired.relative is not None:
-        text += f" ({paired.relative:+.0%})"
-    if paired.better is not None:
-        text += f" ({paired.better}:{paired.worse})"
-    return Cell(text, bounds_of(paired.low, paired.high, unit) or paired.note)
-
-
-def signed(value: float, unit: str) -> str:
-    """A difference with its sign."""
-    return ("+" if value > 0 else "") + number(value, unit)
-
-
-def bracketed(bounds: str) -> str:
-    """Bounds as text that stands beside a value."""
-    return f"[{bounds}]" if bounds else ""
-
-
-def bounds_of(low: float | None, high: float | None, unit: str) -> str:
-    """Two bounds as a cell prints them; empty without an interval."""
-    if low is None or high is None:
-        return ""
-    return ", ".join(number(bound, unit).replace("100.0", "100") for bound in (low, high))
-
-
-# -- tables -----------------------------------------------------------------------------------
-
-Find = Callable[[str, str, float | None], Estimate | None]
-
-
-def finder(report: Report) -> Find:
-    """Looks up an estimate by metric, arm and rate (None: all rates above 0 together)."""
-    estimates = {(e.metric, e.arm, e.rate): e for e in report.estimates}
-    return lambda metric, arm, rate: estimates.get((metric, arm, rate))
-
-
-def _title(report: Report, text: str) -> str:
-    small = f" | below protocol (n < {report.protocol_tasks})" if report.below_protocol else ""
-    return f"{text} | {report.origin.value}{small}"
-
-
-def _grid(report: Report, find: Find, metrics: Sequence[str], rate: float) -> Iterable[list[Cell]]:
-    for arm in report.arms:
-        yield [Cell(arm), *(cell(find(metric, arm, rate)) for metric in metrics)]
-
-
-def titled(
-    report: Report,
-    text: str,
-    header: Iterable[str],
-    rows: Iterable[Sequence[Cell]],
-    legend: str = "",
-    left: int = 1,
-) -> Table:
-    """A table whose title carries origin and size."""
-    return Table(
-        _title(report, text), tuple(header), tuple(tuple(row) for row in rows), legend, left
-    )
-
-
-def faulty(report: Report) -> str:
-    """The rates above 0, as a reader names them; empty without any."""
-    rates = [rate for rate in report.rates if rate > 0]
-    if not rates:
-        return ""
-    if rates[0] == rates[-1]:
-        return percent(rates[0])
-    return f"{rates[0] * 100:.3g}-{percent(rates[-1])}, pooled"
-
-
-def _capability(report: Report) -> Table:
-    gear = ("ledger", "query", "ladder", "verifier", "truth")
+def capability(report: Report) -> Table:
+    """What each arm is, what it may use, and which are yardsticks."""
+    roles = yardsticks(report)
+    known = {str(row["arm"]): row for row in report.capability}
     rows = [
-        [Cell(str(arm["arm"])), Cell(str(arm["strategy"]))]
-        + [Cell("yes" if arm.get(name) else ".") for name in gear]
-        for arm in report.capability
+        [Cell(arm), Cell(str(known[arm]["strategy"]))]
+        + [Cell("yes" if known[arm].get(name) else ".") for name in GEAR]
+        + [Cell(roles.get(arm, ""))]
+        for arm in ordered(report)
+        if arm in known
     ]
     legend = "What each arm may use: policy is not to be confused with equipment."
-    return titled(report, "What the arms are", ("Arm", "Strategy", *gear), rows, legend, left=7)
+    header = ("Arm", "Strategy", *GEAR, "Yardstick")
+    return titled(report, "What the arms are", header, rows, legend, left=8)
 
 
-def _ability(report: Report, find: Find) -> Table:
-    rows = _grid(report, find, A, 0.0)
+def _grid(report: Report, metrics: Sequence[str], where: float | str) -> list[list[Cell]]:
+    find = finder(report)
+    return [
+        [Cell(arm), *(cell(find(metric, arm, where)) for metric in metrics)]
+        for arm in ordered(report)
+    ]
+
+
+def _estimated(report: Report, where: float | str) -> bool:
+    return any(where == (e.pool or e.rate) for e in report.estimates)
+
+
+def ability(report: Report) -> Table | None:
+    """Table A; None where rate 0 was not run."""
+    if 0.0 not in report.rates:
+        return None
     header = ["Arm", *(head(metric, report) for metric in A[:-1]), "Own harm/1000"]
     legend = "No faults: what recovery costs, and the arm's own harm (the model's mistakes)."
-    return titled(report, "Table A: ability, no faults", header, rows, legend)
+    return titled(report, "Table A: ability, no faults", header, _grid(report, A, 0.0), legend)
 
 
-def _recovery(report: Report, find: Find, rate: float) -> Table:
-    rows = _grid(report, find, B, rate)
+def recovery(report: Report, where: float | str) -> Table | None:
+    """Table B at one rate, or of a pool; None for a pool that nothing was estimated for."""
+    if not _estimated(report, where):
+        return None
     header = ["Arm", *(head(metric, report) for metric in B)]
     legend = "Under faults. SR, CSR and harm come first: giving up must not win."
-    return titled(report, f"Table B: recovery, {percent(rate)} faults", header, rows, legend)
+    title = f"Table B: recovery, {named(report, where)}"
+    return titled(report, title, header, _grid(report, B, where), legend)
 
 
-def _safety(report: Report, find: Find, rates: Sequence[float]) -> Table | None:
-    rows = [
-        [Cell(percent(rate)), Cell(arm), *(counted(find(metric, arm, rate)) for metric in C)]
-        for rate in rates
-        for arm in report.arms
+def apart(report: Report) -> tuple[Table, ...]:
+    """Table B of explicit and of silent kinds, where the plan has silent ones."""
+    found = (recovery(report, pool) for pool in (EXPLICIT, SILENT, MIXED))
+    return tuple(table for table in found if table is not None)
+
+
+def safety(report: Report, where: float | str) -> tuple[Table, ...]:
+    """Table C at one rate, or of a pool: what was done to the world, and what was claimed of it."""
+    if not _estimated(report, where):
+        return ()
+    find = finder(report)
+    harm = [
+        [Cell(arm), *(counted(find(m, arm, where)) for m in HARM), _partial(find, arm, where)]
+        for arm in ordered(report)
     ]
-    header = (
-        *("Faults", "Arm", "Duplicates per 1000", "per 1000 ambiguous"),
-        *("Unwanted per 1000", "FAR %", "ESC %"),
+    claims = [
+        [Cell(arm), *(counted(find(m, arm, where)) for m in CLAIMS)] for arm in ordered(report)
+    ]
+    harmed = "Events/trials, and their rate; ambiguous: of writes whose outcome was unknown."
+    claimed = (
+        "FAR: accepted, though the goal was not reached, of all accepted. SCR-strict counts "
+        "giving up as safe: read it after success."
     )
-    legend = (
-        "Events/trials, and their rate; ambiguous: of writes whose outcome was unknown; "
-        "FAR: of accepted trials."
+    place = named(report, where)
+    titles = (f"Table C: harm, {place}", f"Table C: claims, {place}")
+    header = ("Arm", *(head(metric, report) for metric in HARM), "Partial")
+    return (
+        titled(report, titles[0], header, harm, harmed),
+        titled(report, titles[1], ("Arm", *(head(m, report) for m in CLAIMS)), claims, claimed),
     )
-    return titled(report, "Table C: safety", header, rows, legend, left=2) if rows else None
 
 
-def _differences(report: Report, rate: float | None) -> Table | None:
-    found = {(p.arm, p.against, p.metric): p for p in report.contrasts if p.rate == rate}
+def _partial(find: Find, arm: str, where: float | str) -> Cell:
+    """Incomplete atomic groups: the harm that is neither duplicate nor unwanted."""
+    found = [find(metric, arm, where) for metric in ("harm_1000", "dup_1000", "unwanted_1000")]
+    counts = [estimate.events for estimate in found if estimate is not None]
+    if len(counts) < 3 or found[0] is None or None in counts:
+        return Cell("-")
+    harm, duplicates, unwanted = (count or 0 for count in counts)
+    return Cell(f"{harm - duplicates - unwanted}/{found[0].n}")
+
+
+def differences(report: Report, rate: float | None) -> Table | None:
+    """Paired differences at a rate, or (None) over all rates above 0."""
+    pool = POOLED if rate is None else ""
+    found = {
+        (p.arm, p.against, p.metric): p
+        for p in report.contrasts
+        if p.rate == rate and p.pool == pool
+    }
     pairs = dict.fromkeys((arm, against) for arm, against, _ in found)
     if not pairs:
         return None
@@ -238,92 +163,41 @@ def _differences(report: Report, rate: float | None) -> Table | None:
         "pairs in which only the first, only the second arm has it. Too few differ: in fewer "
         "than 10 tasks."
     )
-    title = f"faults of {faulty(report)}" if rate is None else f"{percent(rate)} faults"
-    return titled(report, f"Paired differences, {title}", header, rows, legend)
+    where: float | str = POOLED if rate is None else rate
+    return titled(report, f"Paired differences, {named(report, where)}", header, rows, legend)
 
 
-def delivery(report: Report) -> Table:
-    """Kinds over all arms; an arm gets a line of its own only where something is wrong."""
-    kinds: dict[tuple[str, str], list[AuditRow]] = {}
-    for row in report.audit:
-        kinds.setdefault((row.layer, row.kind), []).append(row)
-    rows = []
-    for (layer, kind), found in kinds.items():
-        rows.append(_audit_row(kind, layer, "all", found))
-        rows += [
-            _audit_row(kind, layer, row.arm, [row]) for row in found if row.delivered != row.reached
+# -- what recovery costs ----------------------------------------------------------------------
+
+
+def costs(report: Report) -> Table | None:
+    """What recovering took: money, time, attempts; all rates above 0 against rate 0."""
+    if not stressed_rates(report):
+        return None
+    find = finder(report)
+    calm = 0.0 in report.rates
+    rows = [
+        [
+            Cell(arm),
+            *(_grown(find, metric, arm, calm=calm) for metric in ("cost_mean", "latency_mean")),
+            *(cell(find(m, arm, POOLED)) for m in ("wait_mean", "recovery_mean", "ra", "late")),
         ]
-    header = ("Kind", "Layer", "Arm", "Scheduled", "Reached", "Delivered", "Seen instead")
+        for arm in ordered(report)
+    ]
+    header = ["Arm", *(head(m, report) for m in COSTS)]
     legend = (
-        "Recomputed from what the outer recorder saw. Reached must equal delivered; scheduled "
-        "counts every step that might have come."
+        "Means of a trial. In brackets: how much more than without faults; less where trials "
+        "end early, their goal not reached."
     )
-    return titled(report, "Delivery audit", header, rows, legend, left=3)
+    return titled(report, f"Cost of recovery, {named(report, POOLED)}", header, rows, legend)
 
 
-def _audit_row(kind: str, layer: str, arm: str, found: Sequence[AuditRow]) -> list[Cell]:
-    sums = [sum(getattr(row, name) for row in found) for name in _AUDIT_SUMS]
-    instead = [text for row in found for text in row.mismatched] if arm != "all" else []
-    return [
-        Cell(kind),
-        Cell(layer),
-        Cell(arm),
-        *(Cell(str(n)) for n in sums),
-        Cell(instead[0] if instead else ""),
-    ]
+COSTS = ("cost_mean", "latency_mean", "wait_mean", "recovery_mean", "ra", "late")
 
 
-_AUDIT_SUMS = ("scheduled", "reached", "delivered")
-
-
-def _exposure(report: Report) -> Table | None:
-    found = {(row["arm"], row["rate"]): row for row in report.exposure}
-    rates = [rate for rate in report.rates if rate > 0]
-    if not rates:
-        return None
-    rows = [
-        [Cell(arm), *(Cell(str(found[arm, r]["reached"])) for r in rates if (arm, r) in found)]
-        for arm in report.arms
-    ]
-    legend = "Planned faults that each arm's trials met; arms diverge after the first one."
-    header = ["Arm", *(f"{percent(rate)} faults" for rate in rates)]
-    return titled(report, "Exposure: faults reached", header, rows, legend)
-
-
-def voids(report: Report) -> Table | None:
-    """Voids and what they could do to SR; None where there were none."""
-    rows = [
-        [
-            Cell(row.arm),
-            Cell(str(row.voids)),
-            Cell(", ".join(f"{cause} {n}" for cause, n in row.causes.items())),
-            Cell(str(row.dropped)),
-            Cell(_worst(row.sr_worst, row.sr_best)),
-        ]
-        for row in report.voids
-        if row.voids or row.dropped
-    ]
-    if not rows:
-        return None
-    header = ("Arm", "Voids", "Causes", "Dropped", "SR % at worst, at best")
-    legend = "Trials that measured nothing because our own side broke; never an arm's failure."
-    return titled(report, "Voids", header, rows, legend)
-
-
-def _worst(low: float | None, high: float | None) -> str:
-    return "" if low is None or high is None else f"{low * 100:.1f}, {high * 100:.1f}"
-
-
-def checks(report: Report) -> Table:
-    """The controls."""
-    words = {True: "ok", False: "FAILED", None: "not checked"}
-    rows = [
-        [
-            Cell("INVALID" if c.decides and c.passed is False else words[c.passed]),
-            Cell(c.name),
-            Cell(c.detail),
-        ]
-        for c in report.controls
-    ]
-    legend = "Checks on the harness itself. INVALID: no number may be used; FAILED: a warning."
-    return titled(report, "Controls", ("Result", "Check", "Detail"), rows, legend, left=3)
+def _grown(find: Find, metric: str, arm: str, *, calm: bool) -> Cell:
+    shown = cell(find(metric, arm, POOLED))
+    before, after = find(metric, arm, 0.0), find(metric, arm, POOLED)
+    if not calm or before is None or after is None or not before.value or after.value is None:
+        return shown
+    return Cell(f"{shown.main} ({after.value / before.value - 1:+.0%})", shown.extra)

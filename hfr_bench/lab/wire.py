@@ -54,6 +54,7 @@ class Place:
 class Bench(AbstractContextManager["Bench"]):
     """Everything an experiment runs on. Suites open lazily; servers with `serve`.
 
+    `strategies`: a user's own by name, for trying out; what is frozen and run names plugs only.
     Raises BadInputError on construction for names that nobody offers.
     """
 
@@ -62,18 +63,21 @@ class Bench(AbstractContextManager["Bench"]):
         prereg: Preregistration,
         book: ScheduleBook | None = None,
         place: Place | None = None,
+        strategies: Mapping[str, Callable[..., Strategy]] | None = None,
     ) -> None:
         self.prereg = prereg
         self.interrupted = threading.Event()
         self._book = book or ScheduleBook()
         self._place = place or Place()
         self._steady: dict[tuple[str, str], str] = {}
+        own = strategies or {}
         self._stack = ExitStack()
         self._sandboxes: dict[str, Sandbox] = {}
         self._suites: dict[str, Suite] = {}
         self._agent_plug = plugins.find("agents", prereg.agent)
         self._strategy_plugs = {
-            arm.strategy: plugins.find("strategies", arm.strategy) for arm in prereg.arms
+            arm.strategy: own.get(arm.strategy) or plugins.find("strategies", arm.strategy)
+            for arm in prereg.arms
         }
         self._open_suites()
         self.backend: LlmBackend = plugins.find("llms", prereg.model.llm)(**prereg.model.config)

@@ -3,9 +3,9 @@
 Users write seconds and dollars (`_s`, `_usd`); everything recorded later is an integer.
 """
 
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, Self, TypeVar
 
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 
 from hfr_bench.model.record import Record
 from hfr_bench.model.terms import ClockKind, Origin
@@ -14,6 +14,10 @@ from hfr_bench.model.terms import ClockKind, Origin
 Seed = Annotated[int, Field(ge=0, lt=2**53)]
 Rate = Annotated[float, Field(ge=0, le=1)]
 Item = TypeVar("Item")
+
+EXHAUSTIVE = "exhaustive-1"
+ONE_FAULT = (0.0, 1.0)
+"""The rates of the exhaustive design: without a fault, and with exactly one a trial."""
 
 
 def distinct(items: tuple[Item, ...]) -> tuple[Item, ...]:
@@ -68,14 +72,33 @@ class ModelPins(Record):
 
 
 class FaultPlan(Record):
-    """What is injected: a matrix (mix of kinds) at several rates under one design."""
+    """What is injected: a matrix (mix of kinds) under one design.
+
+    `sampled`: drawn at each of `rates`, the chance of a fault at an attempt. `exhaustive-1`: every
+    step of the oracle x kind of the matrix x lands or lost, one fault a trial; no weights, rates
+    or coupling. Its `rates` are 0 (no fault) and 1 (the trial has its fault), and not chosen.
+    `none`: no faults.
+    """
 
     matrix: str = "stress"
     rates: tuple[Rate, ...] = Field(default=(0.0, 0.05, 0.10, 0.20), min_length=1)
-    design: Literal["sampled", "none"] = "sampled"
+    design: Literal["sampled", "exhaustive-1", "none"] = "sampled"
     coupling: Literal["nested", "independent"] = "nested"
 
     _distinct = field_validator("rates")(distinct)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _rates_of_the_design(cls, given: Any) -> Any:
+        if isinstance(given, dict) and given.get("design") == EXHAUSTIVE:
+            return {"rates": ONE_FAULT} | given
+        return given
+
+    @model_validator(mode="after")
+    def _no_other_rates(self) -> Self:
+        if self.design == EXHAUSTIVE and self.rates != ONE_FAULT:
+            raise ValueError(f"rates: {EXHAUSTIVE} has none to choose; leave them out")
+        return self
 
 
 class Limits(Record):

@@ -7,6 +7,8 @@ from hfr_bench.model.terms import Origin
 
 POOLED = "rates>0"
 """`pool` of numbers made of all trials at a rate above 0; their `rate` is None."""
+EXPLICIT, SILENT, MIXED = "rates>0, explicit", "rates>0, silent", "rates>0, mixed"
+"""The same, of trials whose schedules hold only explicit kinds, only silent ones, or both."""
 
 
 class Estimate(Record):
@@ -89,6 +91,26 @@ class ControlRow(Record):
     decides: bool = False
 
 
+class DivergenceRow(Record):
+    """Where trials of an arm leave those of `against` in the same pair group, at one rate.
+
+    Compared are the agent's logical steps by what they ask for: point and request. `groups`: pairs
+    compared; `faulted`: those in which either trial had an attempt without an answer; `diverged`:
+    those whose steps differ anywhere (one that ended earlier differs from there on). `step`:
+    median number of the first step that differs; `after`: median of how many steps it comes after
+    the first failed attempt of the pair. Medians are lower ones; None where nothing diverged.
+    """
+
+    arm: str
+    against: str
+    rate: float
+    groups: int
+    faulted: int
+    diverged: int
+    step: int | None = None
+    after: int | None = None
+
+
 class HypothesisRow(Record):
     """A registered claim, its difference (arm minus against), and whether the interval bears it.
 
@@ -114,7 +136,12 @@ class HypothesisRow(Record):
 
 
 class Report(Record):
-    """Everything a reader is shown, as data. `ran_in`: sandboxes, with the images, of the tools."""
+    """Everything a reader is shown, as data.
+
+    `ran_in`: sandboxes, with the images, of the tools. `silent_kinds`: the planned kinds that give
+    a wrong answer instead of an error; their numbers stand apart (`EXPLICIT`, `SILENT`, `MIXED`).
+    `design`: how faults were planned; in exhaustive-1, rate 1 is exactly one fault a trial.
+    """
 
     name: str
     title: str
@@ -142,9 +169,76 @@ class Report(Record):
     voids: tuple[VoidRow, ...] = ()
     controls: tuple[ControlRow, ...] = ()
     exposure: tuple[dict[str, Any], ...] = ()
+    divergence: tuple[DivergenceRow, ...] = ()
+    silent_kinds: tuple[str, ...] = ()
+    design: str = "sampled"
     traces_digest: str = ""
     level: float = 0.95
     resamples: int = 10_000
     protocol_tasks: int = 200
     control_trials: int = 0
     human_cost_microusd: int = 0
+
+
+class Side(Record):
+    """One trial of a pair, in short: how it ended and what it did to the world."""
+
+    trial_id: str
+    end: str
+    succeeded: bool
+    duplicates: int = 0
+    unwanted: int = 0
+    partial: int = 0
+
+    @property
+    def harm(self) -> int:
+        return self.duplicates + self.unwanted + self.partial
+
+
+class Discordant(Record):
+    """A pair of trials that differ in success or in harm."""
+
+    suite: str
+    task_id: str
+    seed: int
+    rate: float
+    ours: Side
+    theirs: Side
+
+
+class Met(Record):
+    """The faults that both arms' trials met, summed over trials."""
+
+    arm: str
+    trials: int
+    reached: int
+    delivered: int
+
+
+class Comparison(Record):
+    """Two arms over the same tasks, seeds and faults: `arm` minus `against`.
+
+    `rate` None: all rates above 0 together (`pool`). `won`, `lost`: pairs in which only `arm`, only
+    `against` succeeded; `harm`: pairs whose harm differs, whoever succeeded.
+    """
+
+    name: str
+    title: str
+    origin: Origin
+    valid: bool
+    complete: bool
+    level: float
+    arm: str
+    against: str
+    rate: float | None
+    pool: str = ""
+    pairs: int
+    tasks: int
+    both: int
+    neither: int
+    differences: tuple[PairedEstimate, ...]
+    won: tuple[Discordant, ...]
+    lost: tuple[Discordant, ...]
+    harm: tuple[Discordant, ...]
+    exposure: tuple[Met, ...] = ()
+    notes: tuple[str, ...] = ()

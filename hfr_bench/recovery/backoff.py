@@ -1,14 +1,16 @@
 """Full-jitter exponential back-off (paper §4.3), as a function: chance comes in as a number."""
 
 
-def full_jitter_us(attempt: int, base_us: int, cap_us: int, u: float) -> int:
-    """d_k = U(0, min(d_max, d_0 * 2^(k-1))), in microseconds.
+def full_jitter_us(attempt: int, base_us: int, cap_us: int, u: float, multiplier: float = 2) -> int:
+    """d_k = U(0, min(d_max, d_0 * multiplier^(k-1))), in microseconds.
 
     `attempt`: k, the retry's number from 1. `u`: a uniform number in [0, 1).
     """
     if attempt < 1:
         raise ValueError(f"retries count from 1, got {attempt}")
-    ceiling = min(cap_us, base_us << min(attempt - 1, 40))
+    ceiling: float = min(cap_us, base_us)
+    for _ in range(min(attempt - 1, 40)):  # step by step: a large power would overflow
+        ceiling = min(cap_us, ceiling * multiplier)
     return int(ceiling * u)
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from hfr_bench.faults.draw import uniform
 from hfr_bench.model.attempt import (
     Attempted,
     Decision,
@@ -12,9 +13,10 @@ from hfr_bench.model.attempt import (
     Truth,
 )
 from hfr_bench.model.terms import Action, Channel, Landed, Rung
-from hfr_bench.recovery.classify import retry_after_us
+from hfr_bench.recovery.backoff import effective_us, full_jitter_us
+from hfr_bench.recovery.classify import classify, retry_after_us
 from hfr_bench.recovery.kit import Kit, take
-from hfr_bench.recovery.ladder import next_equal
+from hfr_bench.recovery.ladder import may_substitute, next_equal
 
 State = dict[str, Any]
 
@@ -68,6 +70,58 @@ class FixedRetry(_Plain):
         if event.view.attempts > self._config["retries"]:
             return Decision(Action.FAIL, "retries used up")
         return Decision(Action.RETRY, delay_us=round(self._config["delay_s"] * 1_000_000), debit=1)
+
+
+class ExpRetry(_Plain):
+    """Exponential back-off with full jitter and Retry-After; no ledger, key or query (§6.6.3).
+
+    What any retry library does: it retries what looks transient by status or exception, and knows
+    nothing of what a lost answer may have left behind.
+    """
+
+    name = "exp_retry"
+    defaults: Mapping[str, Any] = {
+        "retries": 3,
+        "base_delay_ms": 200,
+        "max_delay_ms": 2000,
+        "multiplier": 2.0,
+    }
+
+    def on_failure(self, event: Attempted) -> Decision:
+        seen, retry, config = event.observation, event.view.attempts, self._config
+        if not _transient(seen):
+            return Decision(Action.FAIL, "not transient")
+        if retry > config["retries"]:
+            return Decision(Action.FAIL, "retries used up")
+        u = uniform("jitter", *self._kit.chance_key, event.view.step, retry)
+        base_us, cap_us = config["base_delay_ms"] * 1000, config["max_delay_ms"] * 1000
+        jitter_us = full_jitter_us(retry, base_us, cap_us, u, config["multiplier"])
+        return Decision(
+            Action.RETRY, delay_us=effective_us(jitter_us, retry_after_us(seen)), debit=1
+        )
+
+
+class DegradeOnly(_Plain):
+    """Never retries: goes down the ladder at the first failure (paper §6.2, 4 and §6.6.3).
+
+    The ladder has one rung, an equal model: beyond it, and for tools, it fails. Handing a tool's
+    failure to the agent (REPLAN) would have the agent retry for it.
+    """
+
+    name = "degrade_only"
+
+    def on_failure(self, event: Attempted) -> Decision:
+        view = event.view
+        fault = classify(view.intent.channel, event.observation)
+        other = next_equal(view.target, (view.target,), self._kit.substitutes)
+        if view.intent.channel is not Channel.MODEL or other is None or view.attempts > 1:
+            return Decision(Action.FAIL, "no rung left", fault=fault)
+        if not may_substitute(fault.fault_class):
+            return Decision(Action.FAIL, "no rung goes around this", fault=fault)
+        rung = Rung.SAME_TIER
+        return Decision(
+            Action.DEGRADE_MODEL, "first failure", substitute=other, rung=rung, fault=fault
+        )
 
 
 class BlindResend(_Plain):
@@ -129,3 +183,9 @@ class OracleRecovery(_Plain):
             return 0
         stated = retry_after_us(observation)
         return round(self._config["wait_s"] * 1_000_000) if stated is None else stated
+
+
+def _transient(seen: Observation) -> bool:
+    """What SDKs and retry libraries retry: no answer, 408, 409, 429 and every 5xx."""
+    status = seen.status or 0
+    return seen.exception is not None or status in (408, 409, 429) or status >= 500

@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from hfr_bench.model.trial import TrialResult
 from hfr_bench.stats.exact import NOTHING, Interval
-from hfr_bench.stats.metrics import Kind, Metric
+from hfr_bench.stats.metrics import Kind, Metric, each
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -49,21 +49,25 @@ def units(trials: Iterable[TrialResult]) -> tuple[Unit, ...]:
     return tuple(sorted({(trial.suite, trial.task_id) for trial in trials}))
 
 
-def sample(metric: Metric, trials: Sequence[TrialResult], index: dict[Unit, int]) -> Sample | None:
+def task_rows(trials: Sequence[TrialResult], index: dict[Unit, int]) -> Ints:
+    """The row of each trial's task in the weight matrix."""
+    return np.array([index[trial.suite, trial.task_id] for trial in trials], dtype=np.int64)
+
+
+def sample(metric: Metric, trials: Sequence[TrialResult], rows: Ints) -> Sample | None:
     """A metric's columns, in the order of the trials; None if a value is unknown (a price).
 
-    `index`: the row of each task in the weight matrix.
+    `rows`: see `task_rows`; made once for all metrics of an arm.
     """
     nums = [metric.num(trial) for trial in trials]
-    known = [num for num in nums if num is not None]
-    if len(known) < len(nums):
+    if None in nums:
         return None
-    return Sample(
-        metric,
-        np.array([index[trial.suite, trial.task_id] for trial in trials], dtype=np.int64),
-        np.array(known, dtype=np.int64),
-        np.array([metric.den(trial) or 0 for trial in trials], dtype=np.int64),
+    dens = (
+        np.ones(len(trials), dtype=np.int64)
+        if metric.den is each
+        else np.array([metric.den(trial) or 0 for trial in trials], dtype=np.int64)
     )
+    return Sample(metric, rows, np.array(nums, dtype=np.int64), dens)
 
 
 def point(one: Sample) -> float | None:

@@ -22,6 +22,7 @@ from hfr_bench.stats.bootstrap import (
     point,
     resample,
     sample,
+    task_rows,
 )
 from hfr_bench.stats.exact import FEW, difference_interval, share_interval
 from hfr_bench.stats.metrics import METRICS, P99_TRIALS, Kind, Metric
@@ -98,8 +99,8 @@ def estimate(
     return estimates, contrasts
 
 
-def _pair_key(trial: TrialResult) -> tuple[str, str, int]:
-    return trial.suite, trial.task_id, trial.seed
+def _pair_key(trial: TrialResult) -> tuple[str, str, int, str]:
+    return trial.suite, trial.task_id, trial.seed, trial.profile
 
 
 def _measure(
@@ -108,8 +109,9 @@ def _measure(
     """Every known metric of every arm, resampled in one go."""
     keys, samples = [], []
     for arm, trials in arms.items():
+        rows = task_rows(trials, setting.index)
         for name, metric in METRICS.items():
-            one = sample(metric, trials, setting.index)
+            one = sample(metric, trials, rows)
             if one is not None and not _too_few_for(metric, int(one.den.sum())):
                 keys.append((arm, name))
                 samples.append(one)

@@ -66,7 +66,8 @@ def outcome(trial: TrialResult) -> Outcome:
     return trial.outcome
 
 
-def _one(_: TrialResult) -> int:
+def each(_: TrialResult) -> int:
+    """The denominator of what is counted per trial."""
     return 1
 
 
@@ -101,11 +102,11 @@ def _proportion(
     better: Literal["higher", "lower", ""],
     test: Callable[[Outcome], bool],
 ) -> Metric:
-    return Metric(name, short, title, Kind.PROPORTION, "share", better, _flag(test), _one)
+    return Metric(name, short, title, Kind.PROPORTION, "share", better, _flag(test), each)
 
 
 def _rate(
-    name: str, short: str, title: str, column: str, den: Column = _one, per: str = "trials"
+    name: str, short: str, title: str, column: str, den: Column = each, per: str = "trials"
 ) -> Metric:
     return Metric(
         name,
@@ -131,7 +132,7 @@ def _quantile(percent: int, *, escalated: bool) -> Metric:
         "us",
         "lower",
         _field("latency_us"),
-        _one if escalated else _flag(lambda o: not o.escalated),
+        each if escalated else _flag(lambda o: not o.escalated),
         per="trials" if escalated else "trials that did not escalate",
         percent=percent,
         conditional=not escalated,
@@ -261,7 +262,7 @@ _DEFINED: tuple[Metric, ...] = (
         "mean waiting that faults caused (kept apart from working time; latency contains it)",
         "us",
         "injected_wait_us",
-        _one,
+        each,
         "trials",
     ),
     _ratio(
@@ -279,7 +280,7 @@ _DEFINED: tuple[Metric, ...] = (
         "mean cost of a trial, people included",
         "microusd",
         "cost_microusd",
-        _one,
+        each,
         "trials",
     ),
     _proportion("esc", "ESC", "trials handed to a person", "", lambda o: o.escalated),
@@ -301,7 +302,7 @@ _DEFINED: tuple[Metric, ...] = (
     ),
     _far(),
     _ratio(
-        "latency_mean", "Latency", "mean latency of a trial", "us", "latency_us", _one, "trials"
+        "latency_mean", "Latency", "mean latency of a trial", "us", "latency_us", each, "trials"
     ),
     *(_quantile(p, escalated=e) for e in (True, False) for p in (50, 95, 99)),
     _ratio(

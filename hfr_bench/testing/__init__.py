@@ -1,9 +1,22 @@
-"""Fakes and fixtures that ship with the package, for our tests and for plugin authors.
+"""Fakes for every port, the conformance kit, and `score`: a policy under every single fault.
 
-- `fakes`, `hosts`: one for every port, driven by plain lists and functions
-- `shop`: a suite with a living world in memory, one tool of every side-effect level
-- `rig`: an agent under guard in that shop, faults and all, without files or servers
-- `conformance` (with `walk`): what a plug must do, as functions that raise
-- `laws`: what must hold of any careful strategy's trace
-- `results`, `experiments`: synthetic results, traces and folders, for what reads them
+from hfr_bench.testing import decides, score, wraps
 """
+
+from importlib import import_module
+from typing import Any
+
+_OFFERED = {
+    "Score": "scoring",
+    "score": "scoring",
+    "CallFailedError": "policies",
+    "decides": "policies",
+    "wraps": "policies",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Loaded when asked for: whoever needs a fake shall not pay for a laboratory."""
+    if name not in _OFFERED:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_OFFERED[name]}"), name)

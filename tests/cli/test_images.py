@@ -5,6 +5,7 @@ import json
 import docker
 import pytest
 
+from hfr_bench import plugins
 from hfr_bench.cli.main import run
 
 
@@ -13,11 +14,13 @@ def test_images_tells_the_image_of_every_suite(
     engine: docker.APIClient, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(["images", "--json", "--sandbox", "docker"]) == 0
-    (tau2,) = json.loads(capsys.readouterr().out)
-    assert (tau2["suite"], tau2["sandbox"]) == ("tau2", "docker")
-    assert engine.inspect_image(tau2["image_id"])["Config"]["Labels"]["hfr.image"] == "tau2"
+    told = json.loads(capsys.readouterr().out)
+    assert [row["suite"] for row in told] == list(plugins.offered("suites"))
+    for row in told:
+        labels = engine.inspect_image(row["image_id"])["Config"]["Labels"]
+        assert (row["sandbox"], labels["hfr.image"]) == ("docker", row["suite"])
 
 
 def test_an_unknown_suite_is_bad_input(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["images", "nothing", "--sandbox", "process"]) == 2
-    assert "unknown suite 'nothing'; there are: tau2" in capsys.readouterr().err
+    assert "unknown suite 'nothing'; there are: shopdesk, tau2" in capsys.readouterr().err

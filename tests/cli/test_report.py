@@ -1,5 +1,8 @@
 """`hfr-bench report` of a real experiment: a page by default, all of it with --full."""
 
+import subprocess
+import sys
+
 import pytest
 
 from hfr_bench.cli.main import run
@@ -41,3 +44,32 @@ def test_markdown_is_complete_without_full(shown):
 
 def test_a_report_is_the_same_every_time(shown):
     assert shown("--json") == shown("--json")
+
+
+@pytest.mark.parametrize(
+    ("name", "start"),
+    [("r.html", "<!doctype html>"), ("r.json", '{"v":1'), ("r.csv", "origin,"), ("r.txt", "# ")],
+)
+def test_a_file_s_name_says_what_it_holds(finished, shown, tmp_path, name, start):
+    path = tmp_path / "new" / name
+    assert shown("-o", str(path)) == [f"wrote {path}"]
+    assert path.read_text(encoding="utf-8").startswith(start)
+
+
+def test_html_is_the_same_every_time(shown):
+    page = shown("--format", "html")
+    assert page[0] == "<!doctype html>"
+    assert shown("--format", "html") == page
+
+
+def test_without_the_extra_html_says_what_it_needs(finished):
+    program = (
+        "import sys; sys.modules['jinja2'] = None\n"
+        "from hfr_bench.cli.main import run; sys.exit(run(sys.argv[1:]))"
+    )
+    arguments = ["report", str(finished), "--format", "html"]
+    done = subprocess.run(
+        [sys.executable, "-c", program, *arguments], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    assert "pip install 'hfr-bench[report]'" in done.stderr

@@ -4,11 +4,13 @@ from itertools import groupby
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
-from hfr_bench.lab.plan import Cell, cells, plan_rows
+from hfr_bench.lab.plan import Cell, cells, exhaustive_trials, plan_rows
 from hfr_bench.model.matrix import FaultMatrix, Mix
 from hfr_bench.model.prereg import Preregistration
 from hfr_bench.model.record import text_digest
+from hfr_bench.model.task import OracleStep, TaskSpec
 from hfr_bench.model.trial import PlanRow
 from hfr_bench.testing.rig import KINDS
 from hfr_bench.testing.shop import ShopSuite
@@ -31,8 +33,16 @@ def prereg(**fields: Any) -> Preregistration:
     return Preregistration.model_validate(plain | fields)
 
 
+SHOP = ShopSuite()
+EXHAUSTIVE = {"matrix": "m", "design": "exhaustive-1"}
+
+
+def oracle(task: TaskSpec) -> tuple[OracleStep, ...]:
+    return SHOP.sealed(task.task_id).oracle
+
+
 def planned(registered: Preregistration, tasks: int = 2) -> tuple[list[Cell], list[PlanRow]]:
-    made = list(cells(registered, ShopSuite().select_all()[:tasks], MATRIX, KINDS))
+    made = list(cells(registered, SHOP.select_all()[:tasks], MATRIX, KINDS, oracle))
     return made, list(plan_rows(registered, registered.digest(), made))
 
 
@@ -112,3 +122,38 @@ def test_controls_can_be_left_out(control: str) -> None:
 def test_a_design_without_faults_runs_at_rate_zero_only() -> None:
     made, _ = planned(prereg(faults={"matrix": "m", "design": "none"}))
     assert {cell.schedule.rate for cell in made} == {0.0}
+
+
+def test_the_exhaustive_design_plans_one_fault_a_trial_beside_a_trial_without() -> None:
+    made, rows = planned(prereg(faults=EXHAUSTIVE))
+    for (_, seed), group in groupby(made, key=lambda cell: (cell.task.task_id, cell.seed)):
+        calm, *faulty = [cell.schedule for cell in group]
+        assert (calm.rate, calm.events) == (0.0, ())
+        assert {(one.rate, len(one.events), one.seed) for one in faulty} == {(1.0, 1, seed)}
+    assert len({row.trial.trial_id for row in rows}) == len(rows)
+    profiles = {(c.schedule.task_id, c.schedule.seed, c.schedule.profile) for c in made}
+    assert len(profiles) == len(made)
+
+
+def test_exhaustive_controls_are_of_every_trial() -> None:
+    made, rows = planned(prereg(faults=EXHAUSTIVE))
+    of = {row.trial.schedule_id: row.control for row in rows if row.control}
+    for cell in made:
+        control = "injector_removed" if cell.schedule.rate == 0 else "a_a"
+        assert of[cell.schedule.schedule_id] == control
+
+
+@pytest.mark.parametrize("controls", [{}, {"a_a": False}, {"injector_removed": False}])
+def test_exhaustive_trials_are_counted_without_making_them(controls: dict[str, bool]) -> None:
+    registered = prereg(faults=EXHAUSTIVE, controls=controls)
+    made, rows = planned(registered)
+    faults, trials = exhaustive_trials(registered, SHOP.select_all()[:2], MATRIX, KINDS, oracle)
+    assert (faults * 2, trials) == (sum(len(c.schedule.events) for c in made), len(rows))
+
+
+def test_the_exhaustive_design_has_rates_of_its_own() -> None:
+    chosen = prereg(faults=EXHAUSTIVE).faults
+    assert chosen.rates == (0.0, 1.0)
+    assert type(chosen).loads(chosen.dumps()) == chosen
+    with pytest.raises(ValidationError, match="exhaustive-1 has none to choose"):
+        prereg(faults=EXHAUSTIVE | {"rates": [0, 0.1]})

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hfr_bench.model.attempt import Attempted, Finishing, Intent, StepView, Truth
+from hfr_bench.faults.draw import uniform
+from hfr_bench.model.attempt import Attempted, Finishing, Intent, Observation, StepView, Truth
 from hfr_bench.model.prereg import Equipment
 from hfr_bench.model.terms import Action, Channel, End, SideEffect
 from hfr_bench.ports.strategy import Strategy
@@ -15,6 +16,8 @@ from hfr_bench.recovery.kit import Kit
 from hfr_bench.recovery.strategies import (
     AlwaysEscalate,
     BlindResend,
+    DegradeOnly,
+    ExpRetry,
     FixedRetry,
     NoRetry,
     OracleRecovery,
@@ -28,6 +31,8 @@ TRUTH = Equipment(query=True, truth=True, ladder=True)
 PLAIN: tuple[Callable[[dict[str, Any], Kit], Strategy], ...] = (
     NoRetry,
     FixedRetry,
+    ExpRetry,
+    DegradeOnly,
     BlindResend,
     AlwaysEscalate,
     OracleRecovery,
@@ -72,6 +77,81 @@ def test_fixed_retry_takes_its_settings() -> None:
         faults=[fault("busy", "tool:add_order", n=2)],
     )
     assert (rig.run().attempts(), rig.guard.tally.backoff_us) == (2, 300_000)
+
+
+@pytest.mark.parametrize(("n", "end"), [(3, End.ACCEPTED), (4, End.FAILED)])
+def test_exp_retry_backs_off_with_full_jitter_of_its_own(n: int, end: End) -> None:
+    kit = Kit(chance_key=("salt", 1))
+    rig = Rig(ExpRetry({}, kit), faults=[fault("busy", "tool:add_order", n=n)])
+    ran = rig.run()
+    assert (ran.end, ran.attempts()) == (end, 4)
+    drawn = [uniform("jitter", "salt", 1, 1, k) for k in (1, 2, 3)]
+    ceilings = (200_000, 400_000, 800_000)
+    waits = [int(c * u) for c, u in zip(ceilings, drawn, strict=True)]
+    assert rig.guard.tally.backoff_us == sum(waits)
+    assert all(wait in rig.clock.waits for wait in waits)
+
+
+def test_exp_retry_takes_its_settings() -> None:
+    config = {"retries": 2, "base_delay_ms": 10, "max_delay_ms": 50, "multiplier": 10}
+    retrying = ExpRetry(config, KIT)
+    for attempts, ceiling in ((1, 10_000), (2, 50_000)):
+        _, decision = retrying.decide({}, Attempted(_view(attempts), refused(503)))
+        assert decision.delay_us == int(ceiling * uniform("jitter", 1, attempts))
+    assert retrying.decide({}, Attempted(_view(3), refused(503)))[1].action is Action.FAIL
+
+
+def test_exp_retry_waits_as_long_as_it_is_told() -> None:
+    _, decision = ExpRetry({}, KIT).decide({}, Attempted(_view(), refused(429, retry_after="5")))
+    assert (decision.action, decision.delay_us) == (Action.RETRY, 5_000_000)
+
+
+@pytest.mark.parametrize("status", [408, 409, 429, 500, 502, 503, 529])
+def test_exp_retry_retries_what_looks_transient(status: int) -> None:
+    assert ExpRetry({}, KIT).decide({}, Attempted(_view(), refused(status)))[1].debit == 1
+
+
+@pytest.mark.parametrize("status", [200, 400, 401, 403, 404])
+def test_exp_retry_retries_nothing_else(status: int) -> None:
+    _, decision = ExpRetry({}, KIT).decide({}, Attempted(_view(), refused(status)))
+    assert (decision.action, decision.reason) == (Action.FAIL, "not transient")
+
+
+def test_exp_retry_duplicates_what_had_landed() -> None:
+    ran = Rig(ExpRetry({}, KIT), faults=[lost_answer("add_order")]).run()
+    assert (ran.duplicates, ran.attempts("reconcile")) == (1, 0)
+
+
+@pytest.mark.parametrize("multiplier", [0, 0.5, 1e300])
+def test_exp_retry_bears_any_multiplier(multiplier: float) -> None:
+    config = {"multiplier": multiplier, "retries": 5000}
+    _, decision = ExpRetry(config, KIT).decide({}, Attempted(_view(4000), refused(503)))
+    assert 0 <= decision.delay_us <= 2_000_000
+
+
+def test_degrade_only_goes_to_the_equal_model_once_and_then_fails() -> None:
+    degrading = DegradeOnly({}, KIT)
+    _, first = degrading.decide({}, Attempted(_view(), refused(500)))
+    assert (first.action, first.substitute, first.debit) == (Action.DEGRADE_MODEL, "backup", 0)
+    _, second = degrading.decide({}, Attempted(_view(attempts=2), refused(500)))
+    assert (second.action, second.reason) == (Action.FAIL, "no rung left")
+
+
+@pytest.mark.parametrize("seen", [refused(500), refused(429), Observation(False, exception="X")])
+def test_degrade_only_never_retries_a_tool(seen: Observation) -> None:
+    _, decision = DegradeOnly({}, KIT).decide({}, Attempted(_view(channel=Channel.TOOL), seen))
+    assert decision.action is Action.FAIL
+
+
+def test_degrade_only_without_a_ladder_fails() -> None:
+    _, decision = DegradeOnly({}, Kit()).decide({}, Attempted(_view(), refused(500)))
+    assert decision.action is Action.FAIL
+
+
+@pytest.mark.parametrize("status", [401, 403])
+def test_degrade_only_does_not_go_around_a_missing_permission(status: int) -> None:
+    _, decision = DegradeOnly({}, KIT).decide({}, Attempted(_view(), refused(status)))
+    assert decision.action is Action.FAIL
 
 
 @pytest.mark.parametrize(("n", "attempts", "end"), [(7, 8, End.ACCEPTED), (8, 8, End.FAILED)])
@@ -171,6 +251,6 @@ def test_oracle_recovery_duplicates_nothing_under_any_schedule(faults: list[Any]
     assert ran.world.orders("tea") <= 2
 
 
-def _view(attempts: int = 1) -> StepView:
-    intent = Intent("i", Channel.MODEL, "m", SideEffect.READ, "d", "", "")
+def _view(attempts: int = 1, channel: Channel = Channel.MODEL) -> StepView:
+    intent = Intent("i", channel, "m", SideEffect.READ, "d", "", "")
     return StepView(1, intent, "model:agent", "m", attempts, 0, 60_000_000)

@@ -8,7 +8,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import bootstrap
 
-from hfr_bench.stats.bootstrap import Sample, draw, percentile, point, resample, sample, units
+from hfr_bench.stats.bootstrap import (
+    Sample,
+    draw,
+    percentile,
+    point,
+    resample,
+    sample,
+    task_rows,
+    units,
+)
 from hfr_bench.stats.metrics import METRICS
 from hfr_bench.testing.results import outcome, result
 
@@ -123,7 +132,7 @@ def test_the_order_of_trials_does_not_matter(order):
     for name in ("sr", "cps", "p95"):
         got = []
         for listed in (made, [made[i] for i in order]):
-            columns = sample(METRICS[name], listed, index)
+            columns = sample(METRICS[name], listed, task_rows(listed, index))
             assert columns is not None
             got.append((point(columns), resample([columns], counts)[0].tolist()))
         assert got[0] == got[1]

@@ -1,0 +1,54 @@
+"""`hfr-bench bundle`: an experiment as one archive that others can verify."""
+
+from pathlib import Path
+
+import click
+
+from hfr_bench.cli.options import place, place_options
+from hfr_bench.lab.bundle import bundle as make_bundle
+from hfr_bench.lab.bundle import gather, this_machine
+from hfr_bench.lab.register import load
+
+
+@click.command()
+@click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    required=True,
+    help="A zip if it ends in .zip, else a new directory.",
+)
+@click.option(
+    "--incomplete", is_flag=True, help="Even if trials lack or it is not valid; the bundle says so."
+)
+@click.option("--with-places", is_flag=True, help="Even with paths or the name of this machine.")
+@place_options
+def bundle(
+    folder: Path,
+    output: Path,
+    incomplete: bool,
+    with_places: bool,
+    sandbox: str | None,
+    data_dir: tuple[str, ...],
+) -> None:
+    """Put all that FOLDER's numbers rest on into one archive, scanned for secrets."""
+    experiment = load(folder)
+    suites = tuple(selection.suite for selection in experiment.prereg.suites)
+    made_of = gather(experiment, place(sandbox, data_dir, suites, folder))
+    scanner = this_machine(experiment, places=not with_places)
+    made = make_bundle(experiment, made_of, output, incomplete=incomplete, scanner=scanner)
+    says = made.bundle
+    click.echo(f"wrote {output}: {made.files} files, {made.size / 1e6:.1f} MB unpacked")
+    click.echo(
+        f"  {says.name} ({says.origin}), {says.trials_analysed} of {says.trials_planned} trials "
+        f"and {says.control_trials} of controls; {len(says.archived)} interrupted traces kept"
+    )
+    if not says.valid:
+        click.echo("  NOT VALID: believe none of its numbers; the bundle says so")
+    if not says.complete:
+        click.echo("  INCOMPLETE; the bundle says so")
+    click.echo(
+        f"  manifest {made.digest}: publish it, and others can tell this bundle from another"
+    )
+    click.echo(f"next: hfr-bench verify {output}")

@@ -1,0 +1,130 @@
+"""The tables that tell whether the numbers may be believed: what was met, seen, void, checked."""
+
+from collections.abc import Sequence
+
+from hfr_bench.lab.cells import Cell, Table, named, ordered, stressed_rates, titled
+from hfr_bench.model.report import AuditRow, DivergenceRow, Report
+
+
+def delivery(report: Report) -> Table:
+    """Kinds over all arms; an arm gets a line of its own only where something is wrong."""
+    kinds: dict[tuple[str, str], list[AuditRow]] = {}
+    for row in report.audit:
+        kinds.setdefault((row.layer, row.kind), []).append(row)
+    rows = []
+    for (layer, kind), found in kinds.items():
+        rows.append(_audit_row(kind, layer, "all", found))
+        rows += [
+            _audit_row(kind, layer, row.arm, [row]) for row in found if row.delivered != row.reached
+        ]
+    header = ("Kind", "Layer", "Arm", "Scheduled", "Reached", "Delivered", "Seen instead")
+    legend = (
+        "Recomputed from what the outer recorder saw. Reached must equal delivered; scheduled "
+        "counts every step that might have come."
+    )
+    return titled(report, "Delivery audit", header, rows, legend, left=3)
+
+
+def _audit_row(kind: str, layer: str, arm: str, found: Sequence[AuditRow]) -> list[Cell]:
+    sums = [sum(getattr(row, name) for row in found) for name in _AUDIT_SUMS]
+    instead = [text for row in found for text in row.mismatched] if arm != "all" else []
+    return [
+        Cell(kind),
+        Cell(layer),
+        Cell(arm),
+        *(Cell(str(n)) for n in sums),
+        Cell(instead[0] if instead else ""),
+    ]
+
+
+_AUDIT_SUMS = ("scheduled", "reached", "delivered")
+
+
+def exposure(report: Report) -> Table | None:
+    """How many planned faults each arm's trials met."""
+    found = {(row["arm"], row["rate"]): row for row in report.exposure}
+    rates = stressed_rates(report)
+    if not rates:
+        return None
+    rows = [
+        [Cell(arm), *(_met(found[arm, rate]) for rate in rates if (arm, rate) in found)]
+        for arm in ordered(report)
+    ]
+    legend = (
+        "Planned faults that each arm's trials met, and per trial. Arms diverge after the first "
+        "one: who ends early meets fewer."
+    )
+    header = ["Arm", *(named(report, rate) for rate in rates)]
+    return titled(report, "Exposure: faults reached", header, rows, legend)
+
+
+def _met(row: dict[str, int]) -> Cell:
+    return Cell(
+        str(row["reached"]), f"{row['reached'] / row['trials']:.2f}" if row["trials"] else ""
+    )
+
+
+def divergence(report: Report) -> Table | None:
+    """Where trials of one pair group part; None where it was not looked at."""
+    if not report.divergence:
+        return None
+    found = {(row.arm, row.rate): row for row in report.divergence}
+    rates = tuple(dict.fromkeys(row.rate for row in report.divergence))
+    rows = [
+        [Cell(arm), *(_parted(found[arm, rate]) for rate in rates if (arm, rate) in found)]
+        for arm in ordered(report)
+        if any((arm, rate) in found for rate in rates)
+    ]
+    legend = (
+        f"Against {report.divergence[0].against}, same task, seed and faults: pairs whose steps "
+        "differ, and the median step where they part (+n: steps after the first failed attempt)."
+    )
+    header = ["Arm", *(named(report, rate) for rate in rates)]
+    return titled(report, "Divergence: where pairs part", header, rows, legend)
+
+
+def _parted(row: DivergenceRow) -> Cell:
+    share = f" {row.diverged / row.groups:.0%}" if row.groups else ""
+    after = "" if row.after is None else f" ({row.after:+d})"
+    return Cell(
+        f"{row.diverged}/{row.groups}{share}", "" if row.step is None else f"step {row.step}{after}"
+    )
+
+
+def voids(report: Report) -> Table | None:
+    """Voids and what they could do to SR; None where there were none."""
+    rows = [
+        [
+            Cell(row.arm),
+            Cell(str(row.voids)),
+            Cell(", ".join(f"{cause} {n}" for cause, n in row.causes.items())),
+            Cell(str(row.dropped)),
+            Cell(_worst(row.sr_worst, row.sr_best)),
+        ]
+        for row in report.voids
+        if row.voids or row.dropped
+    ]
+    if not rows:
+        return None
+    header = ("Arm", "Voids", "Causes", "Dropped", "SR % at worst, at best")
+    legend = "Trials that measured nothing because our own side broke; never an arm's failure."
+    return titled(report, "Voids", header, rows, legend)
+
+
+def _worst(low: float | None, high: float | None) -> str:
+    return "" if low is None or high is None else f"{low * 100:.1f}, {high * 100:.1f}"
+
+
+def checks(report: Report) -> Table:
+    """The controls."""
+    words = {True: "ok", False: "FAILED", None: "not checked"}
+    rows = [
+        [
+            Cell("INVALID" if c.decides and c.passed is False else words[c.passed]),
+            Cell(c.name),
+            Cell(c.detail),
+        ]
+        for c in report.controls
+    ]
+    legend = "Checks on the harness itself. INVALID: no number may be used; FAILED: a warning."
+    return titled(report, "Controls", ("Result", "Check", "Detail"), rows, legend, left=3)

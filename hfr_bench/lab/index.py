@@ -1,0 +1,210 @@
+"""`hfr.duckdb`: what was found out about each trial file, kept.
+
+An index, never the truth: it is made of the traces, may be deleted at any time, and is made anew
+when the plan, the schedules, the fault kinds or this program's own reading are others. A row is
+believed while its file has the same size and time of change, or else the same SHA-256. Numbers are
+made by `lab.analyse` of the same facts, whether a row or the file gave them; `verify` reads files.
+
+Another process may hold the database (DuckDB lets one write, or several read), or it cannot be
+written: then the traces themselves are read, and the store says so.
+"""
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from hfr_bench.faults.audit import KindSums, TrialAudit
+from hfr_bench.lab import decode
+from hfr_bench.lab.database import FILE, OUTCOME, RESULT, Unusable, kept_rows, unusable, write
+from hfr_bench.lab.divergence import Course
+from hfr_bench.lab.ingest import Facts, Ingest, Start, collector_paused
+from hfr_bench.lab.store import BadLine, Checked, Mark, Store, TrialFile
+from hfr_bench.model.trial import TrialResult
+
+_READ_BY = (
+    "lab.decode",
+    "lab.store",
+    "lab.ingest",
+    "lab.index",
+    "lab.database",
+    "lab.rederive",
+    "lab.judge",
+    "lab.recorder",
+    "faults.audit",
+    "faults.expect",
+    "faults.shape",
+    "model.trace",
+    "model.trial",
+    "model.terms",
+)
+"""Whose source the facts follow from; rows of another source are made anew."""
+
+
+class _Kept(msgspec.Struct, array_like=True, gc=False):
+    """Facts as they lie in the column `facts`."""
+
+    result: decode.struct_of(TrialResult) | None  # type: ignore[valid-type]
+    digest: str
+    flaws: tuple[tuple[BadLine, ...], tuple[BadLine, ...], tuple[BadLine, ...]]
+    start: Start | None
+    arm: str
+    sums: tuple[tuple[str, str, KindSums], ...]
+    failed: tuple[str, ...]
+    untrue: tuple[str, ...]
+    underived: tuple[str, ...]
+    behaviour: str
+    path: Course
+
+
+_unpack = msgspec.json.Decoder(_Kept).decode
+_encode = msgspec.json.Encoder(enc_hook=lambda record: dict(record.__dict__)).encode
+
+
+class Row(NamedTuple):
+    """What the index remembers of a file."""
+
+    mark: Mark
+    sha256: str
+    facts: str
+
+
+@collector_paused()
+def gather(store: Store, ingest: Ingest) -> list[Facts]:
+    """The facts of all trial files, in path order.
+
+    In an indexed store a file that is as it was is not read again, and the index is brought up to
+    date if it can be; if not, `store.said` tells why.
+    """
+    files = store.files()
+    if store.indexed:
+        found = _kept(store, files, ingest)
+    else:
+        found = {file: ingest.of(store.read(file)) for file in sorted(files, key=ingest.order)}
+    return [found[file] for file in files]
+
+
+def _kept(store: Store, files: Sequence[TrialFile], ingest: Ingest) -> dict[TrialFile, Facts]:
+    context, known = context_of(ingest), dict[str, Row]()
+    with _telling(store):
+        for name, size, mtime_ns, sha256, text in kept_rows(store.folder, context):
+            known[name] = Row(Mark(size, mtime_ns), sha256, text)
+    found: dict[TrialFile, Facts] = {}
+    fresh: list[tuple[Facts, Mark, str]] = []
+    for file in sorted(files, key=ingest.order):
+        facts, mark, sha256, new = _facts_of(store, file, known.get(file.name), ingest)
+        found[file] = facts
+        if new:
+            fresh.append((facts, mark, sha256))
+    gone = known.keys() - {file.name for file in files}
+    if (fresh or gone or not (store.folder / FILE).exists()) and not store.said:
+        with _telling(store):
+            write(store.folder, context, [_line(*one, ingest) for one in fresh], gone)
+    return found
+
+
+def _facts_of(
+    store: Store, file: TrialFile, row: Row | None, ingest: Ingest
+) -> tuple[Facts, Mark, str, bool]:
+    """Facts, mark and SHA-256 of a file, and whether the index does not have them so."""
+    if row is not None:
+        status = file.path.stat()
+        mark = Mark(status.st_size, status.st_mtime_ns)
+        if mark == row.mark and (facts := _unpacked(file, row.facts)) is not None:
+            return facts, mark, row.sha256, False
+    reading = store.read(file)
+    facts = None
+    if row is not None and row.sha256 == reading.sha256:
+        facts = _unpacked(file, row.facts)
+    return facts or ingest.of(reading), reading.mark, reading.sha256, True
+
+
+def _unpacked(file: TrialFile, text: str) -> Facts | None:
+    try:
+        one = _unpack(text)
+    except msgspec.MsgspecError:
+        return None
+    result = None if one.result is None else decode.full(TrialResult, one.result)
+    bad, checked_bad, breaks = one.flaws
+    sums = {(layer, kind): found for layer, kind, found in one.sums}
+    audit = TrialAudit(one.arm, sums, one.failed, one.untrue)
+    checked = Checked(file, result, checked_bad, breaks, one.digest)
+    return Facts(checked, bad, one.start, audit, one.underived, one.behaviour, one.path)
+
+
+def _line(facts: Facts, mark: Mark, sha256: str, ingest: Ingest) -> bytes:
+    """A row of `trial` as a line of JSON."""
+    checked, audit, file = facts.checked, facts.audit, facts.checked.file
+    planned = ingest.planned.get((file.group, file.arm))
+    result, sums = checked.result, audit.sums.values()
+    row: dict[str, Any] = {
+        "path": file.name,
+        "pair_group": file.group,
+        "round": file.round,
+        "arm": file.arm,
+        "control": planned.control if planned else None,
+        "planned": planned is not None,
+        "size": mark.size,
+        "mtime_ns": mark.mtime_ns,
+        "sha256": sha256,
+        "digest": checked.digest,
+        "whole": result is not None,
+        "bad_lines": len(facts.flaws),
+        "chain_breaks": len(checked.breaks),
+        "faults_scheduled": sum(one.scheduled for one in sums),
+        "faults_reached": sum(one.reached for one in sums),
+        "faults_delivered": sum(one.delivered for one in sums),
+        "failed_unplanned": len(audit.failed),
+        "untrue": len(audit.untrue),
+        "underived": len(facts.underived),
+    }
+    if facts.start is not None:
+        row |= {"sandbox": facts.start.sandbox, "image_id": facts.start.image_id}
+    if result is not None:
+        row |= {name: getattr(result, name) for name in RESULT}
+        if result.outcome is not None:
+            row |= {name: getattr(result.outcome, name) for name in OUTCOME}
+    row["facts"] = _Kept(
+        result,  # a record is encoded like its struct
+        checked.digest,
+        (facts.bad, checked.bad, checked.breaks),
+        facts.start,
+        audit.arm,
+        tuple((*key, found) for key, found in audit.sums.items()),
+        audit.failed,
+        audit.untrue,
+        facts.underived,
+        facts.behaviour,
+        facts.path,
+    )
+    return _encode(row)
+
+
+def context_of(ingest: Ingest) -> str:
+    """SHA-256 over all that facts follow from but the trace.
+
+    Registration, plan (it pins the schedules), fault kinds, and the source of what reads and
+    judges.
+    """
+    whole = hashlib.sha256(ingest.prereg.dumps().encode())
+    for name in sorted(ingest.kinds):
+        whole.update(ingest.kinds[name].dumps().encode())
+    for row in ingest.planned.values():
+        whole.update(row.dumps().encode())
+    here = Path(__file__).parents[1]
+    for module in _READ_BY:
+        whole.update((here / f"{module.replace('.', '/')}.py").read_bytes())
+    return whole.hexdigest()
+
+
+@contextmanager
+def _telling(store: Store) -> Iterator[None]:
+    """An index that cannot be used is told, and nothing depends on it."""
+    try:
+        yield
+    except Unusable as error:
+        path = store.folder / FILE
+        store.said.append(f"{path}: the index is not used, the traces are read: {unusable(error)}")

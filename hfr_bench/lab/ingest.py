@@ -1,0 +1,190 @@
+"""What is found out about a trial file, once: read, checked, audited, held against itself.
+
+Everything that the report and `status` say of a trial comes from its `Facts`, which follow from
+the file, the plan, the schedule and the fault kinds alone, so that an index may keep them.
+"""
+
+import gc
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import msgspec
+
+from hfr_bench.faults.audit import Agenda, TrialAudit, audit
+from hfr_bench.lab.divergence import Course, path
+from hfr_bench.lab.rederive import disagreements
+from hfr_bench.lab.store import BadLine, Checked, Reading, TrialFile
+from hfr_bench.model.prereg import Preregistration
+from hfr_bench.model.schedule import FaultSchedule, KindSpec
+from hfr_bench.model.trial import PlanRow, Trial
+
+# What a control may differ in from its twin: where it was planned and run, not how it went.
+_PLACE = frozenset(
+    {
+        "cohort_id",
+        "image_id",
+        "injected",
+        "pair_group",
+        "profile",
+        "round",
+        "sandbox",
+        "schedule_digest",
+        "trial_id",
+    }
+)
+
+
+@contextmanager
+def collector_paused() -> Iterator[None]:
+    """No search for reference cycles: all that is made here stays, and is searched in vain.
+
+    A fifth of the time on 20,000 trials.
+    """
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()
+
+
+class Start(NamedTuple):
+    """What a trace's first line says of where it ran."""
+
+    sandbox: str
+    image_id: str | None
+    pair_group: str
+    round: int
+
+
+class Facts(NamedTuple):
+    """All that is known of one trial file.
+
+    `bad`: every line that cannot be read, whoever found it. `start` None without a first line.
+    `audit` is empty for a file outside the plan. `underived`: results that do not follow from the
+    trace; looked for in whole traces. `behaviour`: of controls and their twins, else "". `path`:
+    the steps, for where arms part.
+    """
+
+    checked: Checked
+    bad: tuple[BadLine, ...] = ()
+    start: Start | None = None
+    audit: TrialAudit = TrialAudit("", {})
+    underived: tuple[str, ...] = ()
+    behaviour: str = ""
+    path: Course = Course((), None)
+
+    @property
+    def flaws(self) -> tuple[BadLine, ...]:
+        """Every line that cannot be read, once, in order."""
+        found = {line.line: line for line in (*self.bad, *self.checked.bad)}
+        return tuple(found[number] for number in sorted(found))
+
+
+class Ingest:
+    """Makes facts of the trial files of one experiment.
+
+    Args:
+        prereg: for the prices that results are held to.
+        rows: the plan, control trials included.
+        schedules: a schedule by its id (its errors pass through).
+        kinds: fault kinds by name, as at freezing.
+    """
+
+    def __init__(
+        self,
+        prereg: Preregistration,
+        rows: Sequence[PlanRow],
+        schedules: Callable[[str], FaultSchedule],
+        kinds: Mapping[str, KindSpec],
+    ) -> None:
+        self.prereg = prereg
+        self.kinds = kinds
+        self.planned = {(row.trial.pair_group, row.trial.arm): row for row in rows}
+        twins = {place(row.trial) for row in rows if row.control is not None}
+        self._twins = {key for key, row in self.planned.items() if place(row.trial) in twins}
+        self._tool_us = round(prereg.tool_price.latency_s * 1_000_000)
+        # Pair groups that share a schedule lie together in the plan, and are read in its order.
+        self._agenda = lru_cache(maxsize=16)(lambda name: Agenda(schedules(name)))
+
+    def order(self, file: TrialFile) -> int:
+        """A file's place in the plan; those outside it come last."""
+        row = self.planned.get((file.group, file.arm))
+        return len(self.planned) if row is None else row.order
+
+    def of(self, reading: Reading) -> Facts:
+        """The facts of one file."""
+        checked, key = reading.checked, (reading.checked.file.group, reading.checked.file.arm)
+        row = self.planned.get(key)
+        first = reading.events[0].body if reading.events else None
+        start = None
+        if first is not None and first.type == "trial_started":
+            start = Start(first.sandbox, first.image_id, first.pair_group, first.round)
+        if row is None:
+            return Facts(checked, reading.bad, start)
+        trial, whole = row.trial, checked.result is not None
+        found = audit(
+            reading.events,
+            self._agenda(trial.schedule_id),
+            self.kinds,
+            arm=trial.arm,
+            injected=trial.injected,
+            tool_latency_us=self._tool_us,
+        )
+        return Facts(
+            checked,
+            reading.bad,
+            start,
+            found._replace(deliveries=()),
+            disagreements(reading.events, trial, self.prereg.human) if whole else (),
+            self._behaviour(reading, trial) if whole and key in self._twins else "",
+            path(reading.events),
+        )
+
+    @staticmethod
+    def _behaviour(reading: Reading, trial: Trial) -> str:
+        if reading.bad:  # like nothing else
+            return f"unreadable: {reading.sha256}"
+        return behaviour(reading.lines, trial.trial_id)
+
+
+def place(trial: Trial) -> tuple[str, str]:
+    """Where a trial stands but for being a control: twins share it."""
+    return trial.schedule_id, trial.arm
+
+
+def behaviour(lines: Sequence[bytes], trial_id: str) -> str:
+    """SHA-256 over what a trial did: its lines without place, measured time and gateway hits.
+
+    `trial_id` is taken out wherever it occurs: operations are named after their trial.
+    """
+    whole = hashlib.sha256()
+    for line in lines:
+        event = _parsed(line.replace(trial_id.encode(), b""))
+        body = event["body"]
+        if body["type"] == "upstream_hit":
+            continue
+        for key in ("seq", "wall_us", "prev", "trial_id"):
+            del event[key]
+        _forget_place(body)
+        _forget_place(body.get("result"))
+        whole.update(msgspec.json.encode(event, order="sorted") + b"\n")
+    return whole.hexdigest()
+
+
+def _parsed(line: bytes) -> Any:
+    try:
+        return msgspec.json.decode(line)
+    except msgspec.DecodeError:  # what only Python's parser takes, such as NaN
+        return json.loads(line)
+
+
+def _forget_place(fields: Any) -> None:
+    if isinstance(fields, dict):
+        for key in _PLACE & fields.keys():
+            del fields[key]

@@ -1,0 +1,299 @@
+"""A report as one page of HTML that needs nothing else: no network, no fonts, no script to read it.
+
+The tables are those of `lab/tables.py`, the figures those of `lab/figures.py`; here only their
+order and grouping is decided. Success, clean success and harm stand first, the yardsticks last and
+apart, and nothing is coloured by how safely an arm gave up.
+"""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup, escape
+
+from hfr_bench.lab import evidence, render, tables
+from hfr_bench.lab.cells import Cell, Table, flat, named, single_rates, yardsticks
+from hfr_bench.lab.figures import Figure, forests, planes
+from hfr_bench.model.report import POOLED, Report
+from hfr_bench.model.terms import Origin
+
+PAGE = Path(__file__).parent / "page"
+MEANING = {
+    Origin.SYNTHETIC: "A simulator: no task was run, no model asked.",
+    Origin.REHEARSAL: (
+        "A script plays the model. Tools, world, faults and effects are real; success and money "
+        "describe the script."
+    ),
+    Origin.LIVE: "A real model, real tools, replayed faults.",
+}
+_PROSE = 40  # characters that make a cell a text rather than a figure
+
+HOLLOW = (
+    "Filled: with an interval; hollow: too few differ for one. Grey diamonds are yardsticks. Right "
+    "of the line means more than the baseline; of harm and cost, less is better."
+)
+PLANE = (
+    "Up is more success, left is less spent. Beside each name: harmful effects of all trials; a "
+    "filled mark did harm, a hollow one was not seen doing any. The dashed line joins the arms "
+    "that no other beats in success, spending and harm at once. Grey diamonds are yardsticks: "
+    "nobody would run them. Thin lines are intervals."
+)
+PER_ARM = (
+    "Arms are listed as registered, the yardsticks after them, in italics. The order says nothing "
+    "about which is best."
+)
+
+
+class Section(NamedTuple):
+    """A part of the page. `more`: parts that are folded away until asked for."""
+
+    key: str
+    title: str
+    text: tuple[str, ...] = ()
+    tables: tuple[dict[str, Any], ...] = ()
+    figures: tuple[dict[str, Any], ...] = ()
+    more: tuple["Section", ...] = ()
+    commands: tuple[str, ...] = ()
+    terms: tuple[tuple[str, str], ...] = ()
+
+
+def to_html(report: Report) -> str:
+    """The report as one self-contained page; equal reports give equal bytes."""
+    environment = Environment(
+        loader=FileSystemLoader(PAGE), autoescape=True, undefined=StrictUndefined
+    )
+    # Ours, and without anything that would end the style element.
+    css = Markup((PAGE / "report.css").read_text(encoding="utf-8"))  # noqa: S704
+    failed = any(control.passed is False for control in report.controls)
+    page = environment.get_template("report.html").render(
+        css=css,
+        title=report.title,
+        origin=report.origin.value,
+        meaning=MEANING[report.origin],
+        verdict=render.verdict(report),
+        well=report.valid and report.complete and not failed,
+        facts=[fact for fact in render.brief_facts(report) if fact[0] != "verdict"],
+        notes=_first_notes(report),
+        sections=_sections(report),
+        version=report.harness_version,
+    )
+    return page + "\n"
+
+
+def _first_notes(report: Report) -> Sequence[str]:
+    """All notes but the one that the band above already says."""
+    return [note for note in report.notes if not note.startswith(f"{report.origin.value}:")]
+
+
+# -- the parts, in reading order --------------------------------------------------------------
+
+
+def _sections(report: Report) -> list[Section]:
+    made = [
+        _first(report),
+        _one("table-a", "Table A: without faults", report, tables.ability(report)),
+        _recovery(report),
+        _safety(report),
+        _differences(report),
+        _pareto(report),
+        _one("cost", "Cost of recovery", report, tables.costs(report)),
+        _one("audit", "Delivery audit", report, evidence.delivery(report)),
+        _one("arms", "Capability of the arms", report, tables.capability(report)),
+        _met(report),
+        _voids(report),
+        _hypotheses(report),
+        _one("controls", "Controls", report, evidence.checks(report)),
+        _reproduce(report),
+        Section("glossary", "Columns", terms=_terms(report)),
+    ]
+    return [section for section in made if section is not None]
+
+
+def _one(key: str, title: str, report: Report, *shown: Table | None) -> Section | None:
+    """A section of tables; None where there are none."""
+    seen = _views(report, shown)
+    return Section(key, title, tables=seen) if seen else None
+
+
+def _first(report: Report) -> Section | None:
+    shown = _views(report, [render.headline(report)])
+    text = (render.ORDER, render.PAIRING, render.COUNTS, PER_ARM)
+    return Section("first", "What to read first", text, shown)
+
+
+def _recovery(report: Report) -> Section | None:
+    pooled = tables.recovery(report, POOLED)
+    if pooled is None:
+        return None
+    apart = tables.apart(report)
+    text = f"Silent kinds (a wrong answer instead of an error): {', '.join(report.silent_kinds)}."
+    if not report.silent_kinds:
+        text = (
+            "Every planned kind is explicit (an error, or no answer at all). Silent kinds: none "
+            "registered."
+        )
+    elif not apart:
+        text += " Numbers apart for them: none; every pair group holds both, or none was run."
+    more = [
+        _fold(report, _at(report, rate), tables.recovery(report, rate))
+        for rate in single_rates(report)
+    ]
+    shown = _views(report, (pooled, *apart))
+    return Section("table-b", "Table B: under faults", (text,), shown, more=tuple(more))
+
+
+def _safety(report: Report) -> Section | None:
+    shown = _views(report, tables.safety(report, POOLED))
+    more = tuple(
+        _fold(report, _at(report, rate), *tables.safety(report, rate))
+        for rate in single_rates(report)
+    )
+    return Section("table-c", "Table C: safety", (), shown, more=more) if shown else None
+
+
+def _differences(report: Report) -> Section | None:
+    pooled = tables.differences(report, None)
+    rates = [(rate, tables.differences(report, rate)) for rate in (0.0, *single_rates(report))]
+    more = tuple(_fold(report, _at(report, rate), t) for rate, t in rates if t)
+    drawn = _drawn(forests(report))
+    if not (pooled or more):
+        return None
+    return Section(
+        "differences", "Paired differences", (HOLLOW,) if drawn else (),
+        _views(report, [pooled]), drawn, more,
+    )  # fmt: skip
+
+
+def _pareto(report: Report) -> Section | None:
+    drawn = _drawn(planes(report))
+    if not drawn:
+        return None
+    more = tuple(
+        Section("", _at(report, rate), figures=_drawn(planes(report, rate)))
+        for rate in single_rates(report)
+    )
+    return Section("pareto", "Success against cost and time", (PLANE,), (), drawn, more)
+
+
+def _met(report: Report) -> Section | None:
+    shown = _views(report, (evidence.exposure(report), evidence.divergence(report)))
+    return Section("exposure", "Exposure and divergence", tables=shown) if shown else None
+
+
+def _voids(report: Report) -> Section:
+    shown = _views(report, [evidence.voids(report)])
+    return Section("voids", "Voids", () if shown else ("None: every trial was graded.",), shown)
+
+
+def _hypotheses(report: Report) -> Section:
+    shown = _views(report, [render.hypotheses(report)])
+    return Section("hypotheses", "Hypotheses", () if shown else ("None registered.",), shown)
+
+
+def _reproduce(report: Report) -> Section:
+    digests = [
+        ("preregistration", report.prereg_digest),
+        ("traces", report.traces_digest),
+        ("harness", report.harness_version),
+        *(("tools in", place) for place in report.ran_in),
+    ]
+    commands = (
+        "hfr-bench report DIR                        # this, on the terminal",
+        "hfr-bench report DIR --format html -o report.html",
+        "hfr-bench report DIR --format json          # every number, for programs",
+        "hfr-bench compare DIR ARM OTHER             # where two arms differ, task by task",
+        "hfr-bench show DIR TRIAL                    # one trial as a timeline",
+        "hfr-bench freeze NEW && hfr-bench run NEW   # again, from a copy of DIR/prereg.yaml",
+    )
+    text = "DIR is the experiment's folder. Equal traces have equal digests and give equal bytes."
+    return Section(
+        "reproduce", "Digests, and how to reproduce", (text,), terms=tuple(digests),
+        commands=commands,
+    )  # fmt: skip
+
+
+def _terms(report: Report) -> tuple[tuple[str, str], ...]:
+    """Every column's name, spelled out."""
+    return (
+        *render.columns(),
+        ("k/n", "k events in n trials (or in what the column names)"),
+        ("[a, b]", f"{report.level:.0%} interval"),
+        ("≤ b", "none was seen, and b cannot be excluded"),
+        ("*", "exact interval, because of few events"),
+        ("-", "undefined"),
+        ("pp", "percentage points"),
+    )
+
+
+# -- what the template is given ---------------------------------------------------------------
+
+
+def _at(report: Report, rate: float) -> str:
+    return f"At {named(report, rate)}" if rate else "Without faults"
+
+
+def _fold(report: Report, title: str, *shown: Table | None) -> Section:
+    return Section("", title, tables=_views(report, shown))
+
+
+def _views(report: Report, shown: Iterable[Table | None]) -> tuple[dict[str, Any], ...]:
+    apart = yardsticks(report)
+    return tuple(_view(table, apart) for table in shown if table is not None)
+
+
+def _view(table: Table, apart: dict[str, str]) -> dict[str, Any]:
+    """A table with what the page says about each row and cell."""
+    name, *labels = table.title.split(" | ")
+    rows: list[dict[str, Any]] = []
+    for cells in table.rows:
+        row = _row(cells, table.left, apart)
+        if row["style"] and not (rows and rows[-1]["style"]):
+            row["style"] += " first-yardstick"
+        rows.append(row)
+    header = [flat(name) for name in table.header]
+    return {
+        "name": name,
+        "labels": labels,
+        "legend": table.legend,
+        "header": header,
+        "left": table.left,
+        "rows": rows,
+    }
+
+
+def _row(cells: Sequence[Cell], left: int, apart: dict[str, str]) -> dict[str, Any]:
+    label = cells[0].main
+    of_yardstick = label.strip() in apart or label.partition(" - ")[0] in apart
+    shown = []
+    for i, cell in enumerate(cells):
+        style = "n" if i >= left else "word"
+        if len(cell.main) > _PROSE:
+            style = "prose"
+        if cell.main in ("FAILED", "INVALID"):
+            style = "failed"
+        elif cell.main == ".":
+            style = "nothing"
+        main = "no" if cell.main == "." else cell.main
+        shown.append({"main": main, "extra": _bracketed(cell.extra), "style": style})
+    return {"cells": shown, "style": "yardstick" if of_yardstick else ""}
+
+
+def _bracketed(extra: str) -> str:
+    """Bounds in brackets; words and what is bracketed already as they are."""
+    bare = extra and extra[0] in "-0123456789" and ", " in extra and "[" not in extra
+    return f"[{extra}]" if bare else extra
+
+
+def _drawn(figures: Iterable[Figure]) -> tuple[dict[str, Any], ...]:
+    """Figures with their title and description inside, for who cannot see them."""
+    return tuple({"title": figure.title, "svg": _labelled(figure)} for figure in figures)
+
+
+def _labelled(figure: Figure) -> Markup:
+    names = f'role="img" aria-labelledby="{figure.key}-title {figure.key}-desc"'
+    title = f'<title id="{figure.key}-title">{escape(figure.title)}</title>'
+    described = f'<desc id="{figure.key}-desc">{escape(figure.alt)}</desc>'
+    head, _, rest = figure.svg.partition(">")
+    # Drawn by matplotlib, which escapes its texts; ours are escaped above.
+    return Markup(f"{head} {names}>{title}{described}{rest}")  # noqa: S704

@@ -1,0 +1,128 @@
+"""Looks for secrets, and for names of this machine, in what is about to be given away.
+
+A hit tells file, line and rule, never what was found there.
+"""
+
+import base64
+import json
+import platform
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import quote
+
+SHORTEST = 8
+"""Values of the environment that are shorter than this are no secrets worth the name."""
+
+# Names under which a program is given a secret.
+_SECRET = re.compile(r"(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIALS?)$", re.I)
+# Host names that say nothing, and words of two or three letters, are everywhere in prose.
+_HOST_SHORTEST = 5
+
+# Rule -> literals of which one must be there (found at memory speed), and the format.
+_FORMATS: Mapping[str, tuple[tuple[bytes, ...], str]] = {
+    "an OpenAI, Anthropic or like key": (
+        (b"sk-", b"sk_"),
+        r"(?<![A-Za-z0-9])sk[-_](?=[A-Za-z_-]*[0-9A-Z])[A-Za-z0-9_-]{20,}",
+    ),
+    "a GitHub token": (
+        (b"ghp_", b"gho_", b"ghu_", b"ghs_", b"ghr_", b"github_pat_"),
+        r"(?:gh[pousr]_[A-Za-z0-9]{30,}|github_pat_[A-Za-z0-9_]{30,})",
+    ),
+    "a GitLab token": ((b"glpat-",), r"glpat-[A-Za-z0-9_-]{20,}"),
+    "an AWS access key": ((b"AKIA", b"ASIA"), r"(?<![A-Z0-9])A[KS]IA[A-Z0-9]{16}(?![A-Z0-9])"),
+    "a Google API key": ((b"AIza",), r"AIza[A-Za-z0-9_-]{35}"),
+    "a Slack token": ((b"xox",), r"xox[abeoprs]-[A-Za-z0-9-]{10,}"),
+    "a Hugging Face token": ((b"hf_",), r"(?<![A-Za-z0-9])hf_[A-Za-z0-9]{30,}"),
+    "a Groq key": ((b"gsk_",), r"(?<![A-Za-z0-9])gsk_[A-Za-z0-9]{30,}"),
+    "a registry token": (
+        (b"pypi-AgE", b"npm_"),
+        r"(?:pypi-AgE[A-Za-z0-9_-]{30,}|(?<![A-Za-z0-9])npm_[A-Za-z0-9]{36})",
+    ),
+    "a JSON web token": ((b"eyJ",), r"eyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[\w-]{10,}"),
+    "a private key": ((b"PRIVATE KEY-----",), r"-----BEGIN [A-Z ]*PRIVATE KEY-----"),
+    "an Authorization header": (
+        (b"earer ", b"EARER "),
+        r"(?i:bearer) (?=[A-Za-z_~+/.-]*[0-9])[A-Za-z0-9_~+/.=-]{20,}",
+    ),
+}
+
+
+class Hit(NamedTuple):
+    """A line that may not be given away, and the rule that says so."""
+
+    path: str
+    line: int
+    rule: str
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}: {self.rule}"
+
+
+class _Rule(NamedTuple):
+    """`literals`: one of them is in every match. `pattern` None: the literal is the match."""
+
+    name: str
+    literals: tuple[bytes, ...]
+    pattern: re.Pattern[bytes] | None
+
+
+class Scanner:
+    """Scans bytes for known secrets, known formats, and names of this machine."""
+
+    def __init__(
+        self, environ: Mapping[str, str], folders: Sequence[Path] = (), host: str | None = None
+    ) -> None:
+        """Learn what to look for.
+
+        Args:
+            environ: secrets are the values of names like OPENAI_API_KEY, also in their URL,
+                base64 and JSON forms.
+            folders: no path may begin with one of them; none = paths and host are not looked for.
+            host: this machine's name; None asks it.
+        """
+        self._rules = [*_values(environ), *_formats()]
+        if folders:
+            self._rules += _places(folders, platform.node() if host is None else host)
+
+    def scan(self, path: str, data: bytes) -> Iterator[Hit]:
+        """All hits in a file's bytes, rule by rule; `path` is what a hit calls the file."""
+        for rule in self._rules:
+            if not any(literal in data for literal in rule.literals):
+                continue
+            pattern = rule.pattern or re.compile(re.escape(rule.literals[0]))
+            for match in pattern.finditer(data):
+                yield Hit(path, data.count(b"\n", 0, match.start()) + 1, rule.name)
+
+
+def _values(environ: Mapping[str, str]) -> Iterator[_Rule]:
+    """A rule for each secret of the environment and each form that it may take in a file."""
+    for name, value in sorted(environ.items()):
+        if _SECRET.search(name) and len(value.strip()) >= SHORTEST:
+            for form in _forms(value.strip()):
+                yield _Rule(f"the value of ${name}", (form,), None)
+
+
+def _forms(secret: str) -> tuple[bytes, ...]:
+    raw = secret.encode(errors="surrogateescape")
+    escaped = json.dumps(secret)[1:-1].encode()
+    forms = (raw, escaped, quote(raw, safe="").encode(), base64.b64encode(raw).rstrip(b"="))
+    return tuple(dict.fromkeys(forms))
+
+
+def _formats() -> Iterator[_Rule]:
+    for name, (literals, pattern) in _FORMATS.items():
+        yield _Rule(name, literals, re.compile(pattern.encode()))
+
+
+def _places(folders: Sequence[Path], host: str) -> Iterator[_Rule]:
+    for folder in dict.fromkeys(folder.resolve() for folder in folders):
+        if len(folder.parts) > 1:  # "/" alone is in every URL
+            raw = str(folder).encode(errors="surrogateescape")
+            ends = re.compile(rb"(?<![\w.-])" + re.escape(raw) + rb"(?![\w-])")
+            yield _Rule("a path of this machine", (raw,), ends)
+    if len(host) >= _HOST_SHORTEST and not host.startswith("localhost"):
+        raw = host.encode()
+        whole = re.compile(rb"(?<![\w-])" + re.escape(raw) + rb"(?![\w-])")
+        yield _Rule("the name of this machine", (raw,), whole)

@@ -1,0 +1,244 @@
+"""From a bundle to a verdict: what it claims follows from what it holds, level by level.
+
+0 integrity, 1 registration, 2 schedules and plan, 3 every number of the report. Needs no engine,
+no key and no network, and believes nothing that it can recompute. docs/bundle.md says what no
+level can prove.
+"""
+
+import json
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from itertools import zip_longest
+from math import isclose
+from pathlib import Path
+from typing import Any
+
+from hfr_bench import __version__
+from hfr_bench.errors import BadInputError, HfrError
+from hfr_bench.lab import seal
+from hfr_bench.lab.analyse import analyse
+from hfr_bench.lab.book import read_book
+from hfr_bench.lab.bundle import describe, environment, pages
+from hfr_bench.lab.register import SCHEDULES
+from hfr_bench.lab.verify_files import Work, judge, lay_out, level_0
+from hfr_bench.lab.verify_frozen import Frozen, level_1, level_2, read_frozen
+from hfr_bench.lab.verify_read import opened
+from hfr_bench.model.bundle import Check, Environment, Verification
+from hfr_bench.model.report import Report
+
+LEVELS = ("integrity", "registration", "schedules", "re-derivation")
+
+WORD: tuple[tuple[str, ...], ...] = (
+    (
+        (
+            "who bundled it: the statement is unsigned. Compare the manifest's digest with one "
+            "that was published (--expect)"
+        ),
+    ),
+    ("the dates: they are by its own clock",),
+    (
+        (
+            "that the fault points in content.json are those of the suite's tasks; they give the "
+            "frozen schedules, and the tasks carry the digests of the lock"
+        ),
+    ),
+    (
+        (
+            "what the checker said of the world (goal_met, official), what hangs on the sealed "
+            "task (expected effects, partial groups, in_time), and recovery times"
+        ),
+        "that a trace tells what happened; the delivery audit and the controls speak for it",
+        "what a token and a tool cost: money is added up from the traces",
+    ),
+)
+"""What each level leaves to the word of whoever made the bundle."""
+
+_NEAR = 1e-9
+_LACKS = " is not there"
+
+
+def verify(path: Path, level: int = 3, expect: str | None = None) -> Verification:
+    """Verify a bundle up to a level.
+
+    Args:
+        path: a zip or a directory.
+        level: 0 to 3; each one includes those below.
+        expect: the digest of its manifest (or its beginning), as published elsewhere.
+
+    Raises BadInputError if it is no bundle at all; what is wrong with one is in the result.
+    """
+    with tempfile.TemporaryDirectory(prefix="hfr-verify-") as temporary, opened(path) as files:
+        try:
+            work = lay_out(files, Path(temporary).resolve())
+        except BadInputError as error:
+            raise BadInputError(f"{path}: {error}") from error
+        checks = list(level_0(work))
+        digest = work.digests.get(seal.MANIFEST, "")
+        if expect is not None:
+            checks.append(_expected(digest, expect.lower()))
+        if level > 0:
+            checks += _above(work, level)
+    return Verification(
+        name=work.says.name,
+        origin=work.says.origin,
+        manifest_digest=digest,
+        level=level,
+        verified=all(check.ok is not False for check in checks),
+        complete=work.says.complete,
+        valid=work.says.valid,
+        checks=tuple(checks),
+        word=sum(WORD[: level + 1], ()),
+    )
+
+
+def _expected(digest: str, expect: str) -> Check:
+    right = len(expect) >= 12 and digest.startswith(expect)
+    detail = f"{digest[:12]}" if right else f"it is {digest}, expected {expect}"
+    return Check(level=0, check="the manifest is the one expected", ok=right, detail=detail)
+
+
+def _above(work: Work, level: int) -> Iterator[Check]:
+    """Levels 1 to `level`. A level that cannot be gone through has failed, and says at what."""
+    try:
+        frozen = read_frozen(work)
+    except HfrError as error:
+        what = "what was frozen can be read"
+        yield Check(level=1, check=what, ok=False, detail=_told(work, error))
+        return
+    steps: tuple[Callable[[Work, Frozen], Iterable[Check]], ...] = (level_1, level_2, level_3)
+    for number, step in enumerate(steps[:level], 1):
+        try:
+            yield from step(work, frozen)
+        # Whatever a stranger's file makes our code do is that file's fault, not a defect of ours.
+        except Exception as error:  # noqa: BLE001
+            told = f"{type(error).__name__}: {_told(work, error)}"
+            yield Check(level=number, check="it can be checked at all", ok=False, detail=told)
+
+
+def _told(work: Work, error: Exception) -> str:
+    return str(error).replace(f"{work.folder}/", "").replace(str(work.folder), "the bundle")
+
+
+# -- level 3: re-derivation -------------------------------------------------------------------
+
+
+def level_3(work: Work, frozen: Frozen) -> Iterator[Check]:
+    """Every number made again from the traces."""
+    made = analyse(
+        frozen.prereg,
+        frozen.lock,
+        frozen.plan,
+        work.store,
+        read_book(work.folder / SCHEDULES).schedule,
+        frozen.content.kinds,
+    )
+    yield _numbers(work, made)
+    yield _says(work, made)
+    yield from _pages(work, made)
+
+
+def _numbers(work: Work, made: Report) -> Check:
+    title = f"{seal.REPORT} follows from the traces"
+    again = json.loads(pages(made)[seal.REPORT])
+    try:
+        said = json.loads(work.kept.get(seal.REPORT, b""))
+    except ValueError as error:
+        return Check(level=3, check=title, ok=False, detail=f"{seal.REPORT}: {error}")
+    found, fine = differences(said, again), f"{_count(again)} values"
+    if work.says.harness_version != __version__:
+        fine += f"; made by {work.says.harness_version}, again by {__version__}"
+        found = (line for line in found if not line.endswith(_LACKS))  # fields of later versions
+    return judge(3, title, found, fine)
+
+
+def differences(said: Any, made: Any, path: str = "") -> Iterator[str]:
+    """Where two JSON values differ, by path: what is said, and what was made.
+
+    Integers and text must be equal; floats too, or nearer than 1e-9 of their size.
+    """
+    if isinstance(said, dict) and isinstance(made, dict):
+        for key in sorted({*said, *made}):
+            where = f"{path}.{key}" if path else key
+            if key not in said or key not in made:
+                yield f"{where}{_LACKS if key not in said else ' should not be there'}"
+            else:
+                yield from differences(said[key], made[key], where)
+    elif isinstance(said, list) and isinstance(made, list):
+        if len(said) != len(made):
+            yield f"{path} has {len(said)} entries, the traces give {len(made)}"
+        for number, (one, other) in enumerate(zip(said, made, strict=False)):
+            yield from differences(one, other, f"{path}[{number}]")
+    elif not _same(said, made):
+        yield f"{path} is {_short(said)}, the traces give {_short(made)}"
+
+
+def _same(said: Any, made: Any) -> bool:
+    numbers = (int, float)
+    if type(said) in numbers and type(made) in numbers and float in (type(said), type(made)):
+        return said == made or isclose(said, made, rel_tol=_NEAR, abs_tol=_NEAR)
+    return type(said) is type(made) and bool(said == made)
+
+
+def _short(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 60 else f"{text[:59]}…"
+
+
+def _count(value: Any) -> int:
+    if isinstance(value, dict):
+        return sum(map(_count, value.values()))
+    return sum(map(_count, value)) if isinstance(value, list) else 1
+
+
+def _says(work: Work, made: Report) -> Check:
+    """bundle.json speaks of this report, and of nothing better."""
+    said = work.says.summary().model_dump(mode="json")
+    again = describe(made).model_dump(mode="json") | {"harness_version": said["harness_version"]}
+    fine = f"{made.trials_analysed} of {made.trials_planned} trials"
+    return judge(3, "bundle.json follows from the traces", differences(said, again), fine)
+
+
+def _pages(work: Work, made: Report) -> Iterator[Check]:
+    """What people read is that report, rendered. Other versions may lay it out otherwise."""
+    try:
+        by = Environment.loads(work.kept.get(seal.ENVIRONMENT, b""))
+    except ValueError:
+        by = None
+    here = environment()
+    for name, text in pages(made).items():
+        said = work.kept.get(name)
+        if name == seal.REPORT or (said is None and name.endswith(".html")):
+            continue  # a bundle may have been made where no page could be drawn
+        title = f"{name} shows that report"
+        if said == text:
+            yield Check(level=3, check=title, ok=True, detail=f"{len(text)} bytes")
+            continue
+        alike = by is not None and by.harness_version == here.harness_version
+        if name.endswith(".html"):
+            alike = alike and by is not None and by.packages == here.packages
+        line = _first_difference(said or b"", text)
+        detail = f"line {line} differs" if alike else "made by other versions: not compared"
+        yield Check(level=3, check=title, ok=False if alike else None, detail=detail)
+
+
+def _first_difference(said: bytes, made: bytes) -> int:
+    pairs = zip_longest(said.split(b"\n"), made.split(b"\n"))
+    return next((n for n, (one, other) in enumerate(pairs, 1) if one != other), 0)
+
+
+# -- the verdict ------------------------------------------------------------------------------
+
+
+def verdict(found: Verification) -> str:
+    """The last line: verified or not, up to which level, and of what kind of experiment."""
+    what = f"{found.name} ({found.origin}), manifest {found.manifest_digest[:12]}"
+    failed = [check for check in found.checks if check.ok is False]
+    if failed:
+        first = failed[0]
+        more = f" ({len(failed)} checks failed)" if len(failed) > 1 else ""
+        return f"NOT VERIFIED, level {first.level}: {first.check}: {first.detail}{more}. {what}"
+    doubts = [] if found.valid else ["the experiment is NOT VALID: believe none of its numbers"]
+    doubts += [] if found.complete else ["the experiment is INCOMPLETE"]
+    doubts += [f"{c.check}: cannot be told, {c.detail}" for c in found.checks if c.ok is None]
+    doubt = f"; but {'; '.join(doubts)}" if doubts else ""
+    return f"VERIFIED up to level {found.level} ({LEVELS[found.level]}): {what}{doubt}"

@@ -1,0 +1,143 @@
+"""Level 0 of verification, integrity: the files are those that were bundled, the chains whole.
+
+Also lays out a working copy of the experiment, of traces and frozen files alone: whatever else a
+bundle brings along (an index, say) is never read as truth.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from hfr_bench import content
+from hfr_bench.errors import BadInputError
+from hfr_bench.lab import seal
+from hfr_bench.lab.register import LOCK, PLAN, PREREG, SCHEDULES, TRIALS
+from hfr_bench.lab.runlog import RUN_LOG
+from hfr_bench.lab.store import Checked, Store
+from hfr_bench.lab.verify_read import Files
+from hfr_bench.model.bundle import LAYOUT, Bundle, Chain, Check
+
+_WORKED_ON = (PREREG, LOCK, PLAN, RUN_LOG)
+_SHOWN = 3
+
+
+@dataclass(slots=True)
+class Work:
+    """What all levels share. `kept`: the files beside the experiment that levels above 0 read."""
+
+    says: Bundle
+    folder: Path
+    kept: dict[str, bytes] = field(default_factory=dict)
+    digests: dict[str, str] = field(default_factory=dict)
+    unreadable: dict[str, str] = field(default_factory=dict)
+    chains: list[Chain] = field(default_factory=list)
+    checked: list[Checked] = field(default_factory=list)
+
+    @property
+    def store(self) -> Store:
+        return Store(self.folder)
+
+
+def lay_out(files: Files, folder: Path) -> Work:
+    """Read every file once: hash it, and write what is worked on into `folder`.
+
+    Raises BadInputError if what the bundle says of itself cannot be read: it is no bundle.
+    """
+    try:
+        says = Bundle.loads(files.read(seal.BUNDLE))
+    except ValidationError as error:
+        raise BadInputError(f"not a bundle: {seal.BUNDLE}: {content.explain(error)}") from error
+    if says.layout != LAYOUT:
+        raise BadInputError(
+            f"not a bundle that this version reads: its layout is {says.layout}, not {LAYOUT}"
+        )
+    work = Work(says, folder)
+    for name in files.names:
+        try:
+            data = files.read(name)
+        except BadInputError as error:
+            work.unreadable[name] = str(error)
+            continue
+        work.digests[name] = hashlib.sha256(data).hexdigest()
+        if seal.TRACE.fullmatch(name):
+            work.chains.append(seal.chain_of(name, data))
+        if not seal.known(name):
+            continue  # level 0 says so; nothing of it is read
+        if name in _WORKED_ON or name.partition("/")[0] in (SCHEDULES, TRIALS):
+            path = folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(data)
+        elif "/" not in name:
+            work.kept[name] = data
+    work.checked = [work.store.check(file) for file in work.store.files()]
+    return work
+
+
+def level_0(work: Work) -> Iterator[Check]:
+    """Integrity."""
+    try:
+        listed = seal.read_manifest(work.kept.get(seal.MANIFEST, b""))
+    except ValueError as error:
+        yield Check(level=0, check="the manifest can be read", ok=False, detail=str(error))
+        listed = {}
+    yield from _listed(work, listed)
+    yield _chains(work)
+    yield _ends(work)
+    yield _statement(work)
+
+
+def _listed(work: Work, listed: dict[str, str]) -> Iterator[Check]:
+    found = work.digests | dict.fromkeys(work.unreadable, "")
+    changed = [f"{n} changed" for n in listed if n in found and found[n] != listed[n]]
+    missing = [f"{n} is missing" for n in listed if n not in found]
+    yield judge(
+        0, "every listed file is there, unchanged", changed + missing, f"{len(listed)} files"
+    )
+    extra = [f"{n} is not listed" for n in found if n not in listed and n not in seal.UNLISTED]
+    strange = [f"{n} has no place in a bundle" for n in found if not seal.known(n)]
+    yield judge(0, "no other file is there", extra + strange, "none")
+
+
+def _chains(work: Work) -> Check:
+    """Hash chains; what was broken when it was bundled is known, and in the report."""
+    broken = {str(line) for one in work.checked for line in (*one.bad, *one.breaks)}
+    known = set(work.says.damaged)
+    wrong = [f"{line}" for line in sorted(broken - known)]
+    wrong += [f"said to be damaged and is not: {line}" for line in sorted(known - broken)]
+    fine = f"{len(work.checked)} traces" + (f", {len(known)} known defects" if known else "")
+    return judge(0, "every hash chain is unbroken", wrong, fine)
+
+
+def _ends(work: Work) -> Check:
+    """The last line of a trace has no successor that would confirm it; bundle.json does."""
+    said = {chain.path: chain for chain in work.says.chains}
+    found = {chain.path: chain for chain in work.chains}
+    wrong = [f"{n} ends otherwise" for n in found if n in said and found[n] != said[n]]
+    wrong += [f"{n} is not sealed" for n in found if n not in said]
+    wrong += [f"{n} is sealed and not there" for n in said if n not in found]
+    return judge(0, "every trace ends as bundle.json says", wrong, f"{len(found)} ends")
+
+
+def _statement(work: Work) -> Check:
+    """The in-toto statement speaks of this manifest and says what bundle.json says."""
+    title = "the statement speaks of this manifest"
+    try:
+        said: Any = json.loads(work.kept.get(seal.STATEMENT, b""))
+    except ValueError as error:
+        return Check(level=0, check=title, ok=False, detail=f"{seal.STATEMENT}: {error}")
+    right = said == seal.statement(work.says, work.digests.get(seal.MANIFEST, ""))
+    return Check(level=0, check=title, ok=right, detail="unsigned" if right else "it does not")
+
+
+def judge(level: int, check: str, wrong: Iterable[str], fine: str) -> Check:
+    """A check that holds if nothing is wrong; else the first few things that are."""
+    found = list(wrong)
+    detail = "; ".join(found[:_SHOWN]) or fine
+    if len(found) > _SHOWN:
+        detail += f"; {len(found) - _SHOWN} more"
+    return Check(level=level, check=check, ok=not found, detail=detail)

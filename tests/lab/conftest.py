@@ -1,0 +1,26 @@
+"""A small frozen experiment, run by a toy; its bundle, and copies of it to forge."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from hfr_bench.testing.bundled import Ready, ready
+
+
+@pytest.fixture(scope="session")
+def toy(tmp_path_factory: pytest.TempPathFactory) -> Ready:
+    """The experiment; never changed by a test."""
+    return ready(tmp_path_factory.mktemp("toy") / "e")
+
+
+@pytest.fixture(scope="session")
+def toy_bundle(toy: Ready, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Its bundle, a directory; never changed by a test."""
+    return toy.bundle(tmp_path_factory.mktemp("toy_bundle") / "b")
+
+
+@pytest.fixture
+def forged(toy_bundle: Path, tmp_path: Path) -> Path:
+    """A copy of the bundle, free to be forged."""
+    return Path(shutil.copytree(toy_bundle, tmp_path / "b"))
