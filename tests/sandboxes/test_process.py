@@ -149,7 +149,9 @@ def test_long_requests_and_answers_arrive_whole(sandbox: ProcessSandbox) -> None
 def test_an_answer_to_an_earlier_request_is_not_taken_for_a_later_one(
     sandbox: ProcessSandbox,
 ) -> None:
-    host = start(sandbox, 'print(\'{"id": 1, "ok": true}\\n\' * 2, end="", flush=True); input()')
+    host = start(
+        sandbox, 'print(\'{"id": 1, "ok": true}\\n\' * 2, end="", flush=True); sys.stdin.read()'
+    )
     host.request("one", {}, 10)
     with pytest.raises(HostDiedError, match="out of order"):
         host.request("two", {}, 10)
