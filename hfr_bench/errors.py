@@ -27,3 +27,7 @@ class InfrastructureError(HfrError, OSError):
     """Our own side broke: a tool host died, a port could not be bound, the disk is full."""
 
     exit_code = 3
+
+
+class ProviderError(InfrastructureError):
+    """The model service itself failed, and nobody injected it: the trial measures nothing."""

@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from hfr_bench.errors import InfrastructureError
+from hfr_bench.errors import ProviderError
 from hfr_bench.model.attempt import Call, Decision, Observation, StrategyEvent, Truth
 from hfr_bench.model.ledger import LedgerEntry
 from hfr_bench.model.record import json_digest, text_digest
@@ -104,10 +104,6 @@ class Sums:
         """Add a cost; one unknown price makes the sum unknown (never zero)."""
         if self.cost_microusd is not None:
             self.cost_microusd = None if microusd is None else self.cost_microusd + microusd
-
-
-class ProviderError(InfrastructureError):
-    """The model service itself failed, and nobody injected it: the trial measures nothing."""
 
 
 class Seen:

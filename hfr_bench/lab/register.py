@@ -99,7 +99,11 @@ def freeze(folder: Path, place: Place | None = None) -> Lock:
             plan_digest=text_digest(plan_text),
             schedules=len(planned),
             trials=len(rows),
-            notes=(*_notes(prereg, len(tasks)), *notes),
+            notes=(
+                *_notes(prereg, len(tasks)),
+                *notes,
+                *getattr(bench.backend, "notes", ()),  # prices that nobody knows
+            ),
         )
     _write(folder / LOCK, lock.model_dump_json(indent=2) + "\n")
     return lock

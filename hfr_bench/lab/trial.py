@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hfr_bench.errors import InfrastructureError
+from hfr_bench.errors import InfrastructureError, ProviderError
 from hfr_bench.faults.cursor import Cursor
 from hfr_bench.lab.clock import VirtualClock, WallClock, make_clock
 from hfr_bench.lab.guard import Guard
@@ -22,7 +22,7 @@ from hfr_bench.lab.judge import (
     packet_is_true,
 )
 from hfr_bench.lab.ledger import MemoryLedger
-from hfr_bench.lab.recorder import ProviderError, Seen, Sums, TruthQueue, WorldTools
+from hfr_bench.lab.recorder import Seen, Sums, TruthQueue, WorldTools
 from hfr_bench.lab.runtime import GuardedRuntime
 from hfr_bench.lab.step import TrialStopped
 from hfr_bench.lab.wire import Bench, WorkerScope
@@ -38,6 +38,7 @@ from hfr_bench.ports.injector import Scene
 from hfr_bench.ports.llm import ModelScope
 from hfr_bench.ports.sandbox import HostDiedError, HostRefusedError, SandboxUnavailableError
 from hfr_bench.ports.suite import World
+from hfr_bench.ports.user import User, UserTurn
 
 
 class CheckerError(InfrastructureError):
@@ -95,6 +96,22 @@ def run_trial(
     return result
 
 
+@dataclass(frozen=True, slots=True)
+class _Untimed:
+    """A user whose thinking takes no trial time: it is not the arm's."""
+
+    inner: User
+    clock: VirtualClock | WallClock
+
+    def open(self) -> UserTurn:
+        with self.clock.paused():
+            return self.inner.open()
+
+    def reply(self, text: str) -> UserTurn:
+        with self.clock.paused():
+            return self.inner.reply(text)
+
+
 class _Run:
     """The moving parts of one trial."""
 
@@ -126,7 +143,7 @@ class _Run:
         with ExitStack() as healing:
             guard = self._wire(healing)
             self._guard = guard
-            user = world.user(trial.task_id, self._user_act)
+            user = _Untimed(world.user(trial.task_id, self._user_act), self._clock)
             prereg = self._bench.prereg
             runtime = GuardedRuntime(
                 guard, self._task, user, self._journal, prereg.model, prereg.limits, trial.tenant

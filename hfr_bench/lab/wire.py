@@ -80,7 +80,9 @@ class Bench(AbstractContextManager["Bench"]):
             for arm in prereg.arms
         }
         self._open_suites()
-        self.backend: LlmBackend = plugins.find("llms", prereg.model.llm)(**prereg.model.config)
+        self.backend: LlmBackend = configured(
+            plugins.find("llms", prereg.model.llm), "model.config", **prereg.model.config
+        )
         self.kinds: Mapping[str, KindSpec] = content.kinds()
         self.upstream = ""
         # Not what schedules are keyed by: a strategy's own draws must not tell it its faults.
@@ -137,6 +139,9 @@ class Bench(AbstractContextManager["Bench"]):
         sealed = self._all_sealed() if self.prereg.origin is Origin.REHEARSAL else ()
         self._stack.callback(self.backend.stop)
         self.upstream = self.backend.start(sealed)
+        for suite in self._suites.values():
+            if connect := getattr(suite, "connect", None):  # its user is played by a model
+                connect(self.backend, self.upstream)
         self._stack.callback(self.gateway.stop)
         self.gateway.start(self.upstream)
         return self

@@ -86,10 +86,13 @@ class OpenAiClient:
             "x-hfr-seed": str(scope.seed),
         }
 
-    def attempt(self, call: Call) -> Observation:
-        """Make one attempt. Every attempt is charged; failures come back as observations."""
+    def attempt(self, call: Call, extra: Mapping[str, str] | None = None) -> Observation:
+        """Make one attempt. Every attempt is charged; failures come back as observations.
+
+        `extra`: further headers of this attempt alone.
+        """
         began = time.monotonic_ns()
-        heard = self._send(call)
+        heard = self._send(call, extra or {})
         measured_us = (time.monotonic_ns() - began) // 1000
         latency_us = self._announced(heard) if self._virtual else measured_us
         if latency_us >= call.timeout_us or heard.exception == TIMEOUT:
@@ -109,8 +112,9 @@ class OpenAiClient:
             )
         return _observe(heard.response, cost, latency_us)
 
-    def _send(self, call: Call) -> _Heard:
+    def _send(self, call: Call, extra: Mapping[str, str]) -> _Heard:
         headers = self._headers | {
+            **extra,
             "x-hfr-point": call.point,
             "x-hfr-occurrence": str(call.occurrence),
             "x-hfr-attempt": str(call.attempt),

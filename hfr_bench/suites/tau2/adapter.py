@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
@@ -17,8 +17,10 @@ from hfr_bench.model.task import OracleStep, Probe, SealedTask, TaskSpec
 from hfr_bench.model.terms import Landed
 from hfr_bench.model.trial import Grade
 from hfr_bench.ports.diagnosis import Diagnosis
+from hfr_bench.ports.llm import LlmBackend
 from hfr_bench.ports.sandbox import HostCommand, Sandbox, ToolHost
 from hfr_bench.ports.suite import Execution, UserAct
+from hfr_bench.ports.user import User
 from hfr_bench.suites.tau2 import contracts, image
 from hfr_bench.suites.tau2.catalog import (
     SUITE,
@@ -28,6 +30,7 @@ from hfr_bench.suites.tau2.catalog import (
     tool_specs,
 )
 from hfr_bench.suites.tau2.user import ScriptedUser
+from hfr_bench.suites.tau2.user_llm import GREETING, PROMPT, Cast
 
 DATA_DIR = "HFR_TAU2_DATA_DIR"  # tells the host where its checkout is
 # What a checkout is told by: of tau2-bench, of the older tau-bench.
@@ -52,6 +55,7 @@ class Tau2Suite:
 
     With `data_dir` the tasks and tools of a checkout of tau2-bench, or of the older tau-bench
     (airline and retail; told by the layout). Raises BadInputError if it is neither.
+    `user`: `scripted`, or `llm`, played by `user_model` of the registered (live) model server.
     Implements `ports.suite.Suite`. Pools: those of pools.yaml, `base`, and each domain.
     """
 
@@ -66,11 +70,24 @@ class Tau2Suite:
             return Diagnosis(None, f"in containers only, here not: {error}", "make hosts")
         return Diagnosis(True, f"its tool host runs by {python}")
 
-    def __init__(self, sandbox: Sandbox, data_dir: Path | None = None) -> None:
+    def __init__(
+        self,
+        sandbox: Sandbox,
+        data_dir: Path | None = None,
+        user: str = "scripted",
+        user_model: str | None = None,
+        user_timeout_s: float = 60.0,
+    ) -> None:
         self._sandbox = sandbox
+        self._cast = _cast(user, user_model, user_timeout_s)
         self._data_dir = None if data_dir is None else _checkout(data_dir)
         self._tasks: dict[str, TaskSpec] = {}
         self._sealed: dict[str, SealedTask] = {}
+
+    def connect(self, backend: LlmBackend, upstream: str) -> None:
+        """Told by a run where models are; only a user played by one cares."""
+        if self._cast is not None:
+            self._cast.connect(backend, upstream)
 
     def select(self, selection: SuiteSelection) -> tuple[TaskSpec, ...]:
         self._load()
@@ -101,7 +118,7 @@ class Tau2Suite:
             suite=SUITE,
             distribution=source["name"],
             version=source["version"],
-            content_digest=digest(ours.files),
+            content_digest=digest(self._fixed_content(ours)),
             tasks=tuple(task.task_id for task in tasks),
             task_digests={task.task_id: task.source_digest for task in tasks},
             domains={
@@ -134,10 +151,25 @@ class Tau2Suite:
 
     def open(self) -> "Tau2World":
         self._load()
-        return Tau2World(self._start(), self._sealed)
+        return Tau2World(self._start(), self.user)
+
+    def user(self, task_id: str, act: UserAct) -> User:
+        """A fresh user of the registered sort."""
+        if self._cast is None:
+            sealed = self._sealed[task_id]
+            return ScriptedUser(sealed.opening, sealed.oracle, act)
+        domain, _, upstream = task_id.partition("/")
+        catalog = self._upstream.catalogs[domain]
+        row = next(row for row in catalog["tasks"] if str(row["task_id"]) == upstream)
+        return self._cast.user(SUITE, task_id, row["user"]["text"], catalog["user_tools"], act)
 
     def close(self) -> None:
         self._sandbox.close()
+
+    def _fixed_content(self, ours: Content) -> list[dict[str, Any]]:
+        """Our files, and the words around the scenario where a model is told them."""
+        words = {"prompt": PROMPT, "greeting": GREETING}
+        return ours.files if self._cast is None else [*ours.files, {"user": words}]
 
     def _start(self) -> ToolHost:
         contained = self._sandbox.contained
@@ -183,9 +215,9 @@ class Tau2Suite:
 class Tau2World:
     """One tool host: a living environment that is reset in place."""
 
-    def __init__(self, host: ToolHost, sealed: Mapping[str, SealedTask]) -> None:
+    def __init__(self, host: ToolHost, user: Callable[[str, UserAct], User]) -> None:
         self._host = host
-        self._sealed = sealed
+        self._user = user
 
     def reset(self, task_id: str) -> str:
         domain, _, upstream = task_id.partition("/")
@@ -211,9 +243,8 @@ class Tau2World:
         )
         return Execution(seen, tuple(done["changed"]), done["state"])
 
-    def user(self, task_id: str, act: UserAct) -> ScriptedUser:
-        sealed = self._sealed[task_id]
-        return ScriptedUser(sealed.opening, sealed.oracle, act)
+    def user(self, task_id: str, act: UserAct) -> User:
+        return self._user(task_id, act)
 
     def grade(self, said: Sequence[str]) -> Grade:
         graded = self._host.request("grade", {"said": list(said)}, OPEN_TIMEOUT_S)
@@ -245,6 +276,15 @@ def contained_command(data_dir: Path | None = None) -> HostCommand:
         env={} if data_dir is None else {DATA_DIR: image.DATA_DIR},
         image=image.image_spec(data_dir),
     )
+
+
+def _cast(user: str, model: str | None, timeout_s: float) -> Cast | None:
+    """Who plays the user; None = the script. Raises BadInputError for half a registration."""
+    if user not in ("scripted", "llm"):
+        raise BadInputError(f"suite tau2: no user {user!r}; there are: scripted, llm")
+    if (user == "llm") != (model is not None):
+        raise BadInputError("suite tau2: `user: llm` and `user_model` go together")
+    return None if model is None else Cast(model, timeout_s)
 
 
 def _checkout(data_dir: Path) -> Path:
