@@ -42,7 +42,7 @@ PLUGS = ("suites", "injectors", "agents", "sandboxes", "llms", "executors")
 
 # One line that breaks each contract: contract -> (file under hfr_bench/, line).
 OFFENCES = {
-    "layers": ("lab/clock.py", "import hfr_bench.suites.tau2.user"),
+    "layers": ("lab/clock.py", "import hfr_bench.suites.tau2.adapter"),
     "acyclic": ("model/terms.py", "import hfr_bench.model.trial"),
     "core-parts": ("stats/exact.py", "import hfr_bench.faults.generate"),
     "pure": ("recovery/backoff.py", "import random"),
@@ -60,7 +60,7 @@ OFFENCES = {
     "home-httpx": ("ports/user.py", "import httpx"),
     "testing-knows": ("testing/results.py", "import hfr_bench.lab.clock"),
     "testing-known": ("cli/__init__.py", "import hfr_bench.testing"),
-    "host-known": ("suites/tau2/user.py", "import hfr_bench.suites.tau2.host.errors"),
+    "host-known": ("suites/tau2/adapter.py", "import hfr_bench.suites.tau2.host.errors"),
     "host-knows": ("suites/tau2/host/errors.py", "import hfr_bench.errors"),
 }
 

@@ -1,12 +1,13 @@
 """`hfr-bench demo`: the embedded experiment end to end, by the very commands a user would give."""
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import click
 
 from hfr_bench import content, plugins
-from hfr_bench.errors import HfrError
+from hfr_bench.errors import BadInputError, HfrError
 from hfr_bench.lab.register import LOCK, PREREG
 
 HALVES = ("sampled", "every-fault")
@@ -84,7 +85,8 @@ def _place(half: str, folder: Path) -> None:
 
 def _sandbox() -> str:
     """Docker if it can be had; else processes, said loudly."""
-    if plugins.find("sandboxes", "docker").diagnose().ok:
-        return "docker"
+    with suppress(BadInputError):  # its extra is not installed
+        if plugins.find("sandboxes", "docker").diagnose().ok:
+            return "docker"
     click.secho(NO_ENGINE, err=True, bold=True)
     return "process"

@@ -15,11 +15,11 @@ from hfr_bench.model.trial import Grade
 from hfr_bench.ports.diagnosis import Diagnosis
 from hfr_bench.ports.sandbox import Sandbox, ToolHost
 from hfr_bench.ports.suite import Execution, UserAct
+from hfr_bench.suites._scripted import ScriptedUser
 from hfr_bench.suites.shopdesk import contracts, image
 from hfr_bench.suites.shopdesk.catalog import SUITE, content_digest, read_content, tools
 from hfr_bench.suites.shopdesk.draft import GENERATOR
 from hfr_bench.suites.shopdesk.generate import CELLS, DOMAIN, Instance, generate, seed_digest
-from hfr_bench.suites.shopdesk.user import ScriptedUser
 from hfr_bench.suites.shopdesk.verifier import DeskVerifier
 
 SEED = "HFR_BENCH_SHOPDESK_SEED"
@@ -206,7 +206,8 @@ class DeskWorld:
 
     def user(self, task_id: str, act: UserAct) -> ScriptedUser:
         sealed = self._instances[task_id].sealed
-        return ScriptedUser(sealed.opening, sealed.oracle, act)
+        bye = "That is all, thank you."
+        return ScriptedUser(sealed.opening, sealed.oracle, act, told="Decided", bye=bye)
 
     def grade(self, said: Sequence[str]) -> Grade:
         sealed = self._instances[self._open].sealed

@@ -21,6 +21,7 @@ from hfr_bench.ports.llm import LlmBackend
 from hfr_bench.ports.sandbox import HostCommand, Sandbox, ToolHost
 from hfr_bench.ports.suite import Execution, UserAct
 from hfr_bench.ports.user import User
+from hfr_bench.suites._scripted import ScriptedUser
 from hfr_bench.suites.tau2 import contracts, image
 from hfr_bench.suites.tau2.catalog import (
     SUITE,
@@ -29,7 +30,6 @@ from hfr_bench.suites.tau2.catalog import (
     sealed_task,
     tool_specs,
 )
-from hfr_bench.suites.tau2.user import ScriptedUser
 from hfr_bench.suites.tau2.user_llm import GREETING, PROMPT, Cast
 
 DATA_DIR = "HFR_TAU2_DATA_DIR"  # tells the host where its checkout is
@@ -157,7 +157,9 @@ class Tau2Suite:
         """A fresh user of the registered sort."""
         if self._cast is None:
             sealed = self._sealed[task_id]
-            return ScriptedUser(sealed.opening, sealed.oracle, act)
+            bye = "That is all, thank you. ###STOP###"
+            told = "I have done that"
+            return ScriptedUser(sealed.opening, sealed.oracle, act, told=told, bye=bye)
         domain, _, upstream = task_id.partition("/")
         catalog = self._upstream.catalogs[domain]
         row = next(row for row in catalog["tasks"] if str(row["task_id"]) == upstream)

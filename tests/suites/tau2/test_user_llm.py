@@ -12,8 +12,8 @@ from hfr_bench.model.attempt import Observation
 from hfr_bench.model.prereg import SuiteSelection
 from hfr_bench.model.terms import ClockKind
 from hfr_bench.ports.sandbox import SandboxContext
+from hfr_bench.suites._scripted import ScriptedUser
 from hfr_bench.suites.tau2 import Tau2Suite
-from hfr_bench.suites.tau2.user import ScriptedUser
 from hfr_bench.suites.tau2.user_llm import CALLS_MAX, GREETING, PROMPT, Cast, LlmUser
 from hfr_bench.testing.fakes import FakeBackend, FakePort, refused
 
