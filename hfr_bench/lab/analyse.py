@@ -12,7 +12,7 @@ from typing import Any
 
 from hfr_bench.faults.audit import rows as audit_rows
 from hfr_bench.lab.controls import Found, Ran, controls
-from hfr_bench.lab.divergence import divergence, reference
+from hfr_bench.lab.divergence import divergence, pools, reference
 from hfr_bench.lab.index import gather
 from hfr_bench.lab.ingest import Facts, Ingest, collector_paused
 from hfr_bench.lab.remarks import Audited, notes, places, voids
@@ -63,7 +63,10 @@ def analyse(
     audited = _audited(ran)
     audits = audit_rows(one.facts.audit for one in ran)
     rates = tuple(sorted({row.trial.rate for row in rows}))
-    estimates, contrasts = _estimate(prereg, lock, rates, main)
+    silent = tuple(sorted({row.kind for row in audits if kinds[row.kind].silent}))
+    planned = {row.trial.trial_id: row.trial.schedule_id for row in rows}
+    apart = pools(main, lambda trial: schedules(planned[trial]), kinds) if silent else {}
+    estimates, contrasts = _estimate(prereg, lock, rates, main, apart)
     complete = not chosen.lacking and not audited.bad
     checks = controls(prereg, ran, audits, audited.found)
     valid = _valid(checked, checks)
@@ -84,7 +87,7 @@ def analyse(
         controls=checks,
         exposure=_exposure(prereg, rates, ran),
         divergence=_divergence(prereg, rates, ran),
-        silent_kinds=tuple(sorted({row.kind for row in audits if kinds[row.kind].silent})),
+        silent_kinds=silent,
         traces_digest=traces_digest(chosen.trials),
     )
 
@@ -155,34 +158,43 @@ def contrasted(prereg: Preregistration) -> tuple[tuple[str, str], ...]:
 
 
 def _estimate(
-    prereg: Preregistration, lock: Lock, rates: Sequence[float], main: Sequence[TrialResult]
+    prereg: Preregistration,
+    lock: Lock,
+    rates: Sequence[float],
+    main: Sequence[TrialResult],
+    apart: Mapping[str, Sequence[TrialResult]],
 ) -> tuple[list[Estimate], list[PairedEstimate]]:
-    """Each rate, and all rates above 0 taken together, over one weight matrix."""
+    """Each rate, and all rates above 0 taken together, over one weight matrix.
+
+    `apart`: trials whose numbers are made once more, by pool (see `pools`).
+    """
     drawn = units(main)
     counts = draw(drawn, prereg.analysis.resamples, lock.prereg_digest)
     index = {unit: number for number, unit in enumerate(drawn)}
     pairs = contrasted(prereg)
-    cells: dict[float, dict[str, list[TrialResult]]] = {
-        rate: {arm.name: [] for arm in prereg.arms} for rate in rates
-    }
-    for result in main:
-        cells[result.rate][result.arm].append(result)
     estimates: list[Estimate] = []
     contrasts: list[PairedEstimate] = []
-    for rate, arms in cells.items():
+
+    def add(trials: Iterable[TrialResult], rate: float, pool: str = "") -> None:
+        arms: dict[str, list[TrialResult]] = {arm.name: [] for arm in prereg.arms}
+        for trial in trials:
+            arms[trial.arm].append(trial)
         setting = Setting(rate, prereg.analysis.level, index, counts, pairs)
         found, compared = estimate(arms, setting)
-        estimates += found
-        contrasts += compared
-    faulty = [arms for rate, arms in cells.items() if rate > 0]
+        label = {"rate": None, "pool": pool} if pool else {}
+        estimates.extend(one.model_copy(update=label) for one in found)
+        contrasts.extend(one.model_copy(update=label) for one in compared)
+
+    for rate in rates:
+        add((one for one in main if one.rate == rate), rate)
+    faulty = [rate for rate in rates if rate > 0]
     if faulty:
         # A cell like any other: tasks are drawn, and bring their trials of all these rates along.
         # Rates are in the same order in every arm, so the pairs stay those of one schedule.
-        together = {name: [r for arms in faulty for r in arms[name]] for name in faulty[0]}
-        found, compared = estimate(together, setting)
-        label = {"rate": None, "pool": POOLED}
-        estimates += [one.model_copy(update=label) for one in found]
-        contrasts += [one.model_copy(update=label) for one in compared]
+        together = [one for rate in faulty for one in main if one.rate == rate]
+        add(together, faulty[-1], POOLED)
+    for pool, trials in apart.items():
+        add(trials, faulty[-1], pool)
     return estimates, contrasts
 
 

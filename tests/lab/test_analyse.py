@@ -5,8 +5,9 @@ import pytest
 from hfr_bench.errors import BadInputError
 from hfr_bench.lab.analyse import analyse, contrasted, judged
 from hfr_bench.lab.store import Store
+from hfr_bench.lab.tables import apart
 from hfr_bench.model.prereg import Hypothesis
-from hfr_bench.model.report import POOLED, PairedEstimate, Report
+from hfr_bench.model.report import EXPLICIT, MIXED, POOLED, SILENT, PairedEstimate, Report
 from hfr_bench.model.terms import Origin, VoidCause
 from hfr_bench.model.trace import AttemptEnded, TrialEnded
 from hfr_bench.testing.experiments import planned, play, some_faults, write_all
@@ -358,3 +359,29 @@ def test_an_unknown_schedule_is_an_error(tmp_path):
     plan.schedules.clear()
     with pytest.raises(BadInputError, match="schedule"):
         read(plan, tmp_path)
+
+
+def test_silent_kinds_have_numbers_of_their_own(plan, folder):
+    """By what was scheduled; a trial with both sorts belongs to neither."""
+    kinds = KINDS | {"lost": KINDS["lost"].model_copy(update={"silent": True})}
+    found = analyse(plan.prereg, plan.lock, plan.rows, Store(folder), plan.schedule, kinds)
+    assert found.silent_kinds == ("lost",)
+    sizes = {e.pool: e.n for e in found.estimates if (e.metric, e.arm) == ("sr", "hfr") and e.pool}
+    of = {EXPLICIT: {"busy"}, SILENT: {"lost"}, MIXED: {"busy", "lost"}}
+    for pool, names in of.items():
+        scheduled = [
+            row
+            for row in plan.rows
+            if row.control is None and row.trial.arm == "hfr" and row.trial.rate > 0
+            and {e.kind for e in plan.schedule(row.trial.schedule_id).events} == names
+        ]  # fmt: skip
+        assert sizes[pool] == len(scheduled) > 0
+    titles = [table.title for table in apart(found)]
+    assert [title.split(" | ")[0].rsplit(", ")[-1] for title in titles] == [
+        "explicit kinds only", "silent kinds only", "both kinds",
+    ]  # fmt: skip
+
+
+def test_without_a_silent_kind_the_pooled_numbers_say_it_all(report):
+    assert report.silent_kinds == ()
+    assert {e.pool for e in report.estimates} == {"", POOLED}
