@@ -38,13 +38,12 @@ COLUMNS = (
 )
 
 # The headline's metrics and column names. Giving up must not win: success, clean success and
-# harm stand before safe completion.
+# harm come first, and safe completion, in which an arm that gives up looks best, is in Table C.
 HEADLINE = {
     "sr": "SR\n%",
     "csr": "CSR\n%",
     "harm_1000": "Harm\nk/n, /1000",
     "dup_ambiguous": "Dup/\nambig.",
-    "scr_strict": "SCR-\nstrict %",
     "esc": "ESC\n%",
     "cps": "CPS\n$",
     "ra": "RA\n",
@@ -61,8 +60,8 @@ PAIRING = (
     "Compare arms by the paired differences, not by whether their intervals overlap."
 )
 ORDER = (
-    "Read success, clean success and harm before safe completion: an arm that gives up early "
-    "completes safely and achieves nothing."
+    "Read success, clean success and harm before safe completion (Table C): an arm that gives up "
+    "early completes safely and achieves nothing."
 )
 COUNTS = (
     "k/n counts events: 0/63 with ≤ 46.4 means that none was seen, and that up to 46.4 per 1000 "
@@ -75,7 +74,7 @@ REHEARSAL = (
 FIRST_PAGE = (
     "Same tasks, seeds and planned faults in every arm: compare arms by the paired differences.",
     "Read SR, CSR and harm first: an arm that gives up early completes safely, achieving nothing.",
-    "SR: success. CSR: without a duplicate effect. SCR-strict: success or escalation, no harm.",
+    "SR: success. CSR: without a duplicate effect.",
     "Harm: duplicate, unwanted, partial effects. Dup/ambig.: duplicates / writes left uncertain.",
     "ESC: handed to a person. CPS: cost of all trials per success. RA: attempts per logical step.",
     "k/n: k seen in n. [a, b]: interval. ≤ b: none seen, b not excluded. *: exact, few events.",

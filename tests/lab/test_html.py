@@ -124,9 +124,10 @@ def test_ids_are_unique_and_links_lead_somewhere(page):
     assert set(targets) <= set(ids)
 
 
-def test_the_first_table_tells_harm_before_safety_and_ends_with_yardsticks(page, text):
+def test_the_first_table_tells_harm_leaves_safety_out_and_ends_with_yardsticks(page, text):
     first = text[text.index('id="first"') : text.index('id="table-a"')]
-    assert first.index("CSR %") < first.index("Harm k/n") < first.index("SCR-strict")
+    assert first.index("CSR %") < first.index("Harm k/n") < first.index("ESC %")
+    assert "SCR" not in first.replace("CSR", "")  # there an arm that gives up looks best
     assert page.rows[:4] == ["no_retry", "hfr", "always_escalate", "blind_resend"]
     assert '<tr class="yardstick first-yardstick"><th scope="row">always_escalate' in first
 
