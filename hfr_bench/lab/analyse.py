@@ -64,8 +64,7 @@ def analyse(
     audits = audit_rows(one.facts.audit for one in ran)
     rates = tuple(sorted({row.trial.rate for row in rows}))
     silent = tuple(sorted({row.kind for row in audits if kinds[row.kind].silent}))
-    planned = {row.trial.trial_id: row.trial.schedule_id for row in rows}
-    apart = pools(main, lambda trial: schedules(planned[trial]), kinds) if silent else {}
+    apart = _apart(rows, main, schedules, kinds) if silent else {}
     estimates, contrasts = _estimate(prereg, lock, rates, main, apart)
     complete = not chosen.lacking and not audited.bad
     checks = controls(prereg, ran, audits, audited.found)
@@ -75,9 +74,8 @@ def analyse(
         rates=rates,
         complete=complete,
         valid=valid,
-        **_size(prereg, rows, ran, main),
+        **_size(prereg, rows, ran, main, chosen),
         ran_in=places(audited),
-        groups_dropped=len(chosen.dropped),
         notes=notes(prereg, rows, chosen, checked, audited, main, last(store.folder)),
         estimates=tuple(estimates),
         contrasts=tuple(contrasts),
@@ -88,7 +86,6 @@ def analyse(
         exposure=_exposure(prereg, rates, ran),
         divergence=_divergence(prereg, rates, ran),
         silent_kinds=silent,
-        traces_digest=traces_digest(chosen.trials),
     )
 
 
@@ -123,8 +120,9 @@ def _size(
     rows: Sequence[PlanRow],
     ran: Sequence[Ran],
     main: Sequence[TrialResult],
+    chosen: Chosen,
 ) -> dict[str, Any]:
-    """The report's fields that count tasks and trials."""
+    """The report's fields that count tasks and trials, and the digest of what was counted."""
     tasks = len(units(main))
     return {
         "tasks": tasks,
@@ -132,6 +130,8 @@ def _size(
         "trials_planned": sum(row.control is None for row in rows),
         "trials_analysed": len(main),
         "control_trials": len(ran) - len(main),
+        "groups_dropped": len(chosen.dropped),
+        "traces_digest": traces_digest(chosen.trials),
     }
 
 
@@ -155,6 +155,17 @@ def contrasted(prereg: Preregistration) -> tuple[tuple[str, str], ...]:
     for pair in pairs:
         kept.setdefault(frozenset(pair), pair)
     return tuple(kept.values())
+
+
+def _apart(
+    rows: Sequence[PlanRow],
+    main: Sequence[TrialResult],
+    schedules: Callable[[str], FaultSchedule],
+    kinds: Mapping[str, KindSpec],
+) -> dict[str, list[TrialResult]]:
+    """The trials of explicit and of silent kinds, by what was scheduled for them."""
+    planned = {row.trial.trial_id: row.trial.schedule_id for row in rows}
+    return pools(main, lambda trial: schedules(planned[trial]), kinds)
 
 
 def _estimate(
