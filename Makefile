@@ -124,10 +124,11 @@ demo-clean:  ## forget what the demos ran (traces and all that is derived from t
 
 # One file stays on one worker: the tool hosts and gateways its fixtures start are then shared.
 test: $(VENV_MADE) $(HOST_MADE)  ## the tests that take seconds; says what was skipped and why
-	@.ci/browser
+	@.ci/programs
 	@$(WITH_ENGINE) $(BIN)/python -m pytest -rs -m 'not slow' -n $(JOBS) --dist loadfile
 
 test-slow: $(VENV_MADE) $(HOST_MADE)  ## the tests that take minutes
+	@.ci/programs
 	@$(WITH_ENGINE) $(BIN)/python -m pytest -rs -m slow -n $(JOBS) --dist loadfile || { \
 		code=$$?; [ $$code = 5 ] && echo "no test is marked slow" || exit $$code; }
 

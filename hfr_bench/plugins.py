@@ -11,7 +11,10 @@ from typing import Any
 
 from hfr_bench.errors import BadInputError
 
-GROUPS = ("suites", "injectors", "strategies", "agents", "sandboxes", "llms", "executors")
+GROUPS = (
+    *("suites", "injectors", "strategies", "agents", "sandboxes", "llms", "executors"),
+    "stores",
+)
 
 # Names that an extra of this project (or a later release of it) brings.
 _EXTRAS: Mapping[str, str] = MappingProxyType({})

@@ -13,7 +13,11 @@ from hfr_bench.model.matrix import FaultMatrix
 from hfr_bench.model.schedule import KindSpec
 from hfr_bench.model.terms import Layer
 
-LAYER_POINTS = {Layer.MODEL: ("model:",), Layer.TOOL: ("tool:", "prepare:", "reconcile:")}
+LAYER_POINTS = {
+    Layer.MODEL: ("model:",),
+    Layer.TOOL: ("tool:", "prepare:", "reconcile:"),
+    Layer.ENVIRONMENT: ("tool:",),
+}
 
 
 def test_every_shipped_kind_is_whole() -> None:

@@ -36,9 +36,10 @@ HEAVY = {
     "docker",
     "matplotlib",
     "jinja2",
+    "psycopg",
 }
-HEAVY |= {"litellm", "datasets"}
-PLUGS = ("suites", "injectors", "agents", "sandboxes", "llms", "executors")
+HEAVY |= {"litellm", "datasets", "opentelemetry", "psycopg"}
+PLUGS = ("suites", "injectors", "agents", "sandboxes", "llms", "executors", "stores", "baselines")
 
 # One line that breaks each contract: contract -> (file under hfr_bench/, line).
 OFFENCES = {
@@ -49,11 +50,13 @@ OFFENCES = {
     "plug-siblings": ("agents/nop.py", "import hfr_bench.agents.oracle"),
     "home-docker": ("ports/user.py", "import docker"),
     "home-litellm": ("ports/user.py", "import litellm"),
+    "home-psycopg": ("ports/user.py", "import psycopg"),
     "home-datasets": ("ports/user.py", "import datasets"),
     "home-duckdb": ("ports/user.py", "import duckdb"),
     "home-pandas": ("ports/user.py", "import pandas"),
     "home-matplotlib": ("ports/user.py", "import matplotlib"),
     "home-jinja2": ("ports/user.py", "import jinja2"),
+    "home-opentelemetry": ("ports/user.py", "import opentelemetry"),
     "home-rich": ("ports/user.py", "import rich"),
     "home-click": ("ports/user.py", "import click"),
     "home-aiohttp": ("ports/user.py", "import aiohttp"),

@@ -27,7 +27,7 @@ from hfr_bench.model.trace import (
 )
 
 DIALECTS = {Channel.MODEL: "openai_chat", Channel.TOOL: "tool"}
-LAYERS = {Channel.MODEL: Layer.MODEL, Channel.TOOL: Layer.TOOL}
+LAYERS = {Channel.MODEL: (Layer.MODEL,), Channel.TOOL: (Layer.TOOL, Layer.ENVIRONMENT)}
 AUDITED = frozenset({"trial_started", "attempt_started", "attempt_ended", "effect", "upstream_hit"})
 """The bodies that the audit reads; a store may leave out all others."""
 
@@ -247,10 +247,10 @@ def _met(
     live: dict[int, FaultEvent | None] = {}
     if agenda is None:
         return [(attempt, None) for attempt in attempts]
-    for channel, layer in LAYERS.items():
+    for channel, layers in LAYERS.items():
         own = [n for n, attempt in enumerate(attempts) if attempt.sent.channel is channel]
         places = [attempts[n].place for n in own]
-        if events := agenda.within(layer, places):
+        if events := [event for layer in layers for event in agenda.within(layer, places)]:
             live.update(zip(own, expected(events, places), strict=True))
     return [(attempt, live.get(n)) for n, attempt in enumerate(attempts)]
 

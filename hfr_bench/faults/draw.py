@@ -15,7 +15,7 @@ _SCALE = 1 << 53
 
 def uniform(*key: str | int) -> float:
     """A uniform number in [0, 1) that belongs to `key`."""
-    text = "\x00".join(str(part) for part in key)
+    text = "\x00".join(map(str, key))
     head = hashlib.sha256(text.encode()).digest()[:8]
     return (int.from_bytes(head, "big") >> 11) / _SCALE
 

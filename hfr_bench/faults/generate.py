@@ -14,9 +14,13 @@ from hfr_bench.model.matrix import FaultMatrix, Mix
 from hfr_bench.model.record import short_id
 from hfr_bench.model.schedule import FaultEvent, FaultSchedule, KindSpec, Lasts
 from hfr_bench.model.task import FaultPoint
+from hfr_bench.model.terms import Layer
 
 GENERATOR = "hfr-sampled@1"
 ATTEMPTS_MAX = 8
+
+# Layers of the kinds that may hit a point, by its own: what is around a tool hits its calls.
+_HITS = {layer: (layer,) for layer in Layer} | {Layer.TOOL: (Layer.TOOL, Layer.ENVIRONMENT)}
 
 # What really ends an event; told only to arms that are equipped with the truth.
 _CLEARS = {"attempts": "retry", "target": "substitute", "seconds": "wait", "trial": "nothing"}
@@ -142,7 +146,7 @@ def fitting_kinds(
         (weight, kinds[name])
         for name, weight in mix.kinds.items()
         if point.level in kinds[name].levels
-        and kinds[name].layer is point.layer
+        and kinds[name].layer in _HITS[point.layer]
         and any(fnmatchcase(point.point, pattern) for pattern in kinds[name].points)
     ]
 

@@ -1,31 +1,19 @@
-"""The ledger of one trial in memory; the trial's journal is its durable copy."""
+"""Where a trial's ledger comes from: a store by name, by the road of every plug.
 
-from collections.abc import Sequence
+A trial's own is in memory: its journal is the durable copy.
+"""
 
-from hfr_bench.model.ledger import LedgerEntry, Reservation
-from hfr_bench.recovery.ledger import LedgerConflictError, check_move
+from hfr_bench import plugins
+from hfr_bench.ports.ledger import Ledger, LedgerStore
 
 
-class MemoryLedger:
-    """Implements `ports.ledger.Ledger`. Raises LedgerConflictError; nothing is applied then."""
+def open_ledger(
+    tenant: str = "", scope: str = "", store: str = "memory", where: str = ""
+) -> Ledger:
+    """A ledger of `tenant` and `scope` for the calling thread.
 
-    def __init__(self) -> None:
-        self._entries: dict[str, LedgerEntry] = {}
-        self.debited = 0
-
-    def apply(self, debit: Reservation, entries: Sequence[LedgerEntry]) -> None:
-        staged = dict(self._entries)
-        for entry in entries:
-            known = staged.get(entry.key)
-            check_move(known.state if known else None, entry.state)
-            if known is not None and known.stepless_key != entry.stepless_key:
-                raise LedgerConflictError(f"ledger: another payload under the key {entry.key}")
-            staged[entry.key] = entry
-        self.debited += debit.retries
-        self._entries = staged
-
-    def get(self, key: str) -> LedgerEntry | None:
-        return self._entries.get(key)
-
-    def entries(self) -> tuple[LedgerEntry, ...]:
-        return tuple(self._entries.values())
+    `where`: what the store is made with (a file, a database's address). Raises BadInputError for
+    a name that nothing offers, and where there is no such ledger.
+    """
+    made: LedgerStore = plugins.find("stores", store)(where)
+    return made.open(tenant, scope)

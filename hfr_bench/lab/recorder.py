@@ -17,7 +17,7 @@ from hfr_bench.model.ledger import LedgerEntry
 from hfr_bench.model.record import json_digest, text_digest
 from hfr_bench.model.schedule import FaultEvent
 from hfr_bench.model.task import TaskSpec, ToolSpec
-from hfr_bench.model.terms import Channel, ClockKind, LedgerState, SideEffect
+from hfr_bench.model.terms import Channel, ClockKind, Layer, LedgerState, SideEffect
 from hfr_bench.model.trace import (
     AttemptEnded,
     AttemptStarted,
@@ -33,12 +33,18 @@ from hfr_bench.ports.clock import Clock
 from hfr_bench.ports.sink import Sink
 from hfr_bench.ports.suite import World
 
+CRASH = "runtime_crash"
+"""The fault kind that ends the runtime under test (DESIGN §6)."""
+
+TOOL_LAYERS = (Layer.TOOL, Layer.ENVIRONMENT)
+"""Faults that a tool's call may meet: its own, and those of what is around it."""
+
 
 class TruthQueue:
     """Where truth is queued until the trial's thread writes it down.
 
-    Also answers two questions about the last attempt: what stall the gateway announced, and (for
-    arms equipped with `truth`) what really happened.
+    Also answers three questions about the last attempt: what stall the gateway announced, whether
+    the runtime under test died of it, and (for arms equipped with `truth`) what really happened.
     """
 
     def __init__(self, events: Mapping[str, FaultEvent]) -> None:
@@ -48,6 +54,7 @@ class TruthQueue:
         self._landed: bool | None = None
         self._clears_by: str | None = None
         self.organic = False
+        self.crashed = False
 
     def tell(self, body: Body) -> None:
         """Queue a truth record; safe from any thread."""
@@ -58,6 +65,7 @@ class TruthQueue:
                 self._live(body.injection_id)
             case FaultInjected():
                 self._live(body.injection_id)
+                self.crashed = self.crashed or body.kind == CRASH
             case EffectExecuted():
                 self._landed = is_effect(body)
             case _:
@@ -71,6 +79,7 @@ class TruthQueue:
 
     def begin_attempt(self) -> None:
         self._landed, self._clears_by, self._announced_us = None, None, 0
+        self.crashed = False
 
     def truth(self) -> Truth:
         return Truth(self._landed, self._clears_by)

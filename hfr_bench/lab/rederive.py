@@ -12,8 +12,15 @@ from typing import Any, NamedTuple
 from hfr_bench.lab.judge import judge_effects, packet_is_true
 from hfr_bench.model.ledger import EscalationPacket
 from hfr_bench.model.prereg import HumanPrice
-from hfr_bench.model.terms import Action, ClockKind, End
-from hfr_bench.model.trace import AttemptEnded, AttemptStarted, Decided, TraceEvent, TrialStarted
+from hfr_bench.model.terms import Action, CheckLevel, ClockKind, End
+from hfr_bench.model.trace import (
+    AttemptEnded,
+    AttemptStarted,
+    Decided,
+    TraceEvent,
+    TrialStarted,
+    VerifyAnswered,
+)
 from hfr_bench.model.trial import Outcome, Trial, TrialResult
 
 REDERIVED = frozenset(
@@ -24,6 +31,7 @@ REDERIVED = frozenset(
         "effect",
         "decided",
         "escalated",
+        "verified",
         "trial_ended",
     }
 )
@@ -75,16 +83,20 @@ def _compared(claimed: TrialResult | Outcome, made: Mapping[str, Any]) -> Iterat
 
 
 class _Sorted(NamedTuple):
-    """Attempts that ended (step, what was sent, what was seen), decisions by step, packets."""
+    """Attempts that ended (step, what was sent, what was seen), decisions by step, packets.
+
+    `reviews`: verdicts that a person gave.
+    """
 
     pairs: list[tuple[int, AttemptStarted, AttemptEnded]]
     decided: list[tuple[int, Decided]]
     packets: list[EscalationPacket]
+    reviews: list[VerifyAnswered]
 
 
 def _sorted(events: Iterable[TraceEvent]) -> _Sorted:
     """One pass. Bodies are told apart by `type`: they may be the like of records."""
-    read = _Sorted([], [], [])
+    read = _Sorted([], [], [], [])
     start: tuple[int, AttemptStarted] | None = None
     for event in events:
         body = event.body
@@ -98,13 +110,15 @@ def _sorted(events: Iterable[TraceEvent]) -> _Sorted:
             start = None
         elif body.type == "escalated":
             read.packets.append(body.packet)
+        elif body.type == "verified" and body.level == CheckLevel.AUTHORITY:
+            read.reviews.append(body)
     return read
 
 
 def _sums(read: _Sorted, human: HumanPrice) -> dict[str, Any]:
     """What adds up over all attempts, with the people who were called."""
     own = sum(sent.purpose == "agent" for _, sent, _ in read.pairs)
-    called = len(read.packets)
+    called = len(read.packets) + len(read.reviews)
     costs = [seen.cost_microusd for _, _, seen in read.pairs]
     known = [cost for cost in costs if cost is not None]
     people = called * round(human.cost_usd * 1_000_000)

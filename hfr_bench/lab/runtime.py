@@ -6,9 +6,10 @@ from typing import Any
 
 from hfr_bench.lab.guard import Guard
 from hfr_bench.lab.step import Step, StepResult
+from hfr_bench.lab.verifying import tool_request
 from hfr_bench.model.attempt import Intent, Observation
 from hfr_bench.model.prereg import Limits, ModelPins
-from hfr_bench.model.record import canonical, json_digest, text_digest
+from hfr_bench.model.record import json_digest, text_digest
 from hfr_bench.model.task import TaskSpec
 from hfr_bench.model.terms import Action, Channel, End, SideEffect
 from hfr_bench.model.trace import Said
@@ -116,28 +117,14 @@ class GuardedRuntime:
 
 def _reply(seen: Observation) -> ModelReply:
     message: Mapping[str, Any] = seen.payload
-    requests = tuple(_request(call) for call in message.get("tool_calls") or ())
+    requests = tuple(tool_request(call) for call in message.get("tool_calls") or ())
     return ModelReply(message, message.get("content") or "", requests)
-
-
-def _request(call: Mapping[str, Any]) -> ToolRequest:
-    """A tool call of the model's message; unreadable arguments are said, not raised."""
-    function = call.get("function") or {}
-    name, raw = str(function.get("name")), function.get("arguments") or "{}"
-    try:
-        arguments = json.loads(raw)
-        canonical(arguments)  # keys are made of it: no NaN, no integers past 2**53
-    except (ValueError, TypeError, RecursionError) as error:
-        return ToolRequest(str(call.get("id")), name, {}, malformed=str(error))
-    if not isinstance(arguments, dict):
-        return ToolRequest(str(call.get("id")), name, {}, malformed="not an object")
-    return ToolRequest(str(call.get("id")), name, arguments)
 
 
 def _tool_reply(result: StepResult) -> ToolReply:
     seen = result.observation
     if result.action is Action.REPLAN:
-        return ToolReply(failed_content(seen), failed=True)
+        return ToolReply(failed_content(seen, result.reasons), failed=True)
     if seen is not None and _has_answer(result):
         return ToolReply(seen.body)
     return ToolReply(committed_content(result))
@@ -156,8 +143,14 @@ def committed_content(result: StepResult) -> str:
     return json.dumps(told)
 
 
-def failed_content(observation: Observation | None) -> str:
-    """What the agent is told of a call that the runtime gave up on (REPLAN)."""
+def failed_content(observation: Observation | None, reasons: Sequence[str] = ()) -> str:
+    """What the agent is told of a call that the runtime gave up on (REPLAN).
+
+    `reasons`: why a check rejected it.
+    """
+    if reasons:
+        error = {"type": "rejected", "message": f"A check rejected the call: {'; '.join(reasons)}"}
+        return json.dumps({"error": error})
     status = observation.status if observation else None
     what = (observation.exception if observation else None) or f"HTTP {status}"
     return json.dumps({"error": {"type": "tool_failed", "message": f"The call failed: {what}"}})

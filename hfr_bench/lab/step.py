@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from hfr_bench.model.attempt import Intent, Observation
+from hfr_bench.model.attempt import Intent, Observation, Verdict
 from hfr_bench.model.ledger import EscalationPacket
 from hfr_bench.model.task import ReconcileContract, ToolSpec
 from hfr_bench.model.terms import Action, End
@@ -17,6 +17,13 @@ class TrialStopped(BaseException):
         super().__init__(f"{end}: {reason}")
         self.end = end
         self.reason = reason
+
+
+class RuntimeCrashed(BaseException):
+    """The runtime under test is gone: an injected fault, not our own end. No agent swallows it."""
+
+    def __init__(self, point: str) -> None:
+        super().__init__(f"the runtime under test crashed at {point}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,16 +44,25 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class StepResult:
-    """How a step ended for the agent: ACCEPT or REPLAN, and the last observations behind it."""
+    """How a step ended for the agent: ACCEPT, REPLAN or DEGRADE_SCOPE, and what is behind it.
+
+    `observation`: the last answer, or the registered one in its place (DEGRADE_SCOPE).
+    `reasons`: of the verdict that rejected it, for REPLAN.
+    """
 
     action: Action
     observation: Observation | None
     read: Observation | None = None
+    reasons: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
 class Progress:
-    """Where a step stands. `made`: physical attempts, reads for the strategy included."""
+    """Where a step stands. `step`: as it is sent by now; a rung may have changed it.
+
+    `made`: physical attempts, reads for the strategy included. `earlier`: attempts that went to
+    another tool's point before this one took its place. `tokens`: the request's size, when known.
+    """
 
     step: Step
     occurrence: int
@@ -59,12 +75,20 @@ class Progress:
     read: Observation | None = None
     failed_at_us: int | None = None
     key: str = ""
+    verdict: Verdict | None = None
+    degraded: bool = False
+    earlier: int = 0
+    tokens: int = 0
+    equivalents: tuple[str, ...] = ()
     reads: dict[str, tuple[int, int]] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
 class Tally:
-    """What the runtime knows of itself at the end of a trial."""
+    """What the runtime knows of itself at the end of a trial.
+
+    `landed`: step-less keys of the agent's writes that are in, for arms that see the truth.
+    """
 
     steps: int = 0
     degraded_steps: int = 0
@@ -74,3 +98,10 @@ class Tally:
     recoveries: int = 0
     committed: list[str] = field(default_factory=list)
     packet: EscalationPacket | None = None
+    landed: tuple[str, ...] = ()
+
+    def recovered(self, failed_at_us: int | None, now_us: int) -> None:
+        """Time from the start of the first failed attempt to recovery or escalation (§6.6.4)."""
+        if failed_at_us is not None:
+            self.recoveries += 1
+            self.recovery_us += now_us - failed_at_us

@@ -12,6 +12,8 @@ from typing import Any
 
 from hfr_bench.errors import InfrastructureError, ProviderError
 from hfr_bench.faults.cursor import Cursor
+from hfr_bench.lab.carry import gear_of
+from hfr_bench.lab.checkpoints import Checkpoints
 from hfr_bench.lab.clock import VirtualClock, WallClock, make_clock
 from hfr_bench.lab.guard import Guard
 from hfr_bench.lab.journal import Durability, JournalError, TrialJournal
@@ -21,8 +23,9 @@ from hfr_bench.lab.judge import (
     judge_effects,
     packet_is_true,
 )
-from hfr_bench.lab.ledger import MemoryLedger
-from hfr_bench.lab.recorder import Seen, Sums, TruthQueue, WorldTools
+from hfr_bench.lab.ledger import open_ledger
+from hfr_bench.lab.recorder import CRASH, TOOL_LAYERS, Seen, Sums, TruthQueue, WorldTools
+from hfr_bench.lab.restart import lead
 from hfr_bench.lab.runtime import GuardedRuntime
 from hfr_bench.lab.step import TrialStopped
 from hfr_bench.lab.wire import Bench, WorkerScope
@@ -172,8 +175,7 @@ class _Run:
         knows = getattr(agent, "needs_oracle", False)
         oracle = Oracle(sealed.oracle, sealed.say) if knows else Oracle()
         try:
-            agent.run(self._task, runtime, oracle)
-            guard.finish()
+            lead(agent, self._bench.agent, self._task, runtime, oracle, guard)
             ended = _Ended(End.ACCEPTED, "", self._clock.now_us())
         except TrialStopped as stopped:
             ended = _Ended(stopped.end, stopped.reason, self._clock.now_us())
@@ -192,7 +194,7 @@ class _Run:
             round(price.latency_s * 1_000_000),
         )
         if trial.injected:
-            tools = bench.tool_injector.wrap(tools, self._scene(Layer.TOOL))
+            tools = bench.tool_injector.wrap(tools, self._scene(*TOOL_LAYERS))
             healing.callback(bench.tool_injector.heal)
             base_url = bench.gateway.enter(self._scene(Layer.MODEL))
             healing.callback(bench.gateway.leave, trial.trial_id)
@@ -215,19 +217,31 @@ class _Run:
             truth=self._truth,
             shows_truth=arm.equipment.truth,
             keeps_ledger=arm.equipment.ledger,
-            ledger=MemoryLedger(),
+            ledger=open_ledger(trial.tenant, trial.trial_id),
             human=bench.human(),
             clock=self._clock,
             sums=self._sums,
             deadline_us=round(self._task.deadline_s * 1_000_000),
             limits=prereg.limits,
+            gear=gear_of(arm, bench.suite(trial.suite), self._task, prereg.model),
+            checkpoints=self._checkpoints(arm.digest()),
         )
 
-    def _scene(self, layer: Layer) -> Scene:
+    def _checkpoints(self, config_digest: str) -> Checkpoints | None:
+        """Kept where the schedule holds a crash; elsewhere nobody would ever read them."""
+        trial = self._row.trial
+        crashes = trial.injected and any(e.kind == CRASH for e in self._schedule.events)
+        if not crashes:
+            return None
+        return Checkpoints(
+            trial.trial_id, self._journal, self._clock, config_digest, self._task.goal_version
+        )
+
+    def _scene(self, *layers: Layer) -> Scene:
         trial = self._row.trial
         return Scene(
             trial_id=trial.trial_id,
-            cursor=Cursor(self._schedule.events, (layer,)),
+            cursor=Cursor(self._schedule.events, layers),
             kinds=self._bench.kinds,
             clock=self._clock,
             tell=self._truth.tell,

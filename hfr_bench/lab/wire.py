@@ -12,10 +12,12 @@ from typing import Any, Self
 from hfr_bench import content, plugins
 from hfr_bench.errors import BadInputError, InfrastructureError
 from hfr_bench.lab.book import ScheduleBook
+from hfr_bench.lab.carry import CONTEXT_TOKENS
 from hfr_bench.model.ledger import EscalationPacket
 from hfr_bench.model.prereg import (
     Arm,
     HumanPrice,
+    ModelPins,
     Preregistration,
     SourcePin,
     SuiteSelection,
@@ -26,12 +28,17 @@ from hfr_bench.model.task import SealedTask, TaskSpec
 from hfr_bench.model.terms import ClockKind, Criticality, Origin
 from hfr_bench.owner import run_id, this_process
 from hfr_bench.ports.agent import Agent
+from hfr_bench.ports.human import Approval, Question
 from hfr_bench.ports.injector import CallInjector, WireInjector
 from hfr_bench.ports.llm import LlmBackend
 from hfr_bench.ports.sandbox import Sandbox, SandboxContext
 from hfr_bench.ports.strategy import Strategy
 from hfr_bench.ports.suite import Suite, World
+from hfr_bench.ports.verifier import Checked
+from hfr_bench.recovery.deploy import deployed
 from hfr_bench.recovery.kit import Kit
+from hfr_bench.recovery.settings import Deployment
+from hfr_bench.recovery.strategies import ExpRetry
 
 GATEWAY = "model_gateway"
 TOOLS = "tool_calls"
@@ -81,7 +88,7 @@ class Bench(AbstractContextManager["Bench"]):
         }
         self._open_suites()
         self.backend: LlmBackend = configured(
-            plugins.find("llms", prereg.model.llm), "model.config", **prereg.model.config
+            plugins.find("llms", prereg.model.llm), "model.config", **_of_service(prereg.model)
         )
         self.kinds: Mapping[str, KindSpec] = content.kinds()
         self.upstream = ""
@@ -215,9 +222,12 @@ class Bench(AbstractContextManager["Bench"]):
             substitutes=_either_way(models.agent, models.backup) if ladder else {},
             chance_key=(self._chance_salt, task.suite, task.task_id, seed) if task else (),
             criticality=task.criticality if task else Criticality.MEDIUM,
+            lower={models.agent: (models.cheap,)} if ladder and models.cheap else {},
+            quality_floor=task.quality_floor if task else 0.0,
+            task_id=task.task_id if task else "",
         )
         strategy: Strategy = self._strategy_plugs[arm.strategy](arm.config, kit)
-        return strategy
+        return _let_loose(strategy, kit)
 
     # -- checks -------------------------------------------------------------------------------
 
@@ -235,9 +245,11 @@ class Bench(AbstractContextManager["Bench"]):
             if name is not None and name not in names:
                 raise BadInputError(f"{role}: no arm {name!r}; there are: {', '.join(names)}")
         for arm in self.prereg.arms:
-            if arm.equipment.verifier:
+            unchecked = [name for name, s in self._suites.items() if not isinstance(s, Checked)]
+            if arm.equipment.verifier and unchecked:
                 raise BadInputError(
-                    f"arms.{arm.name}.equipment.verifier: no suite here ships strategy-side checks"
+                    f"arms.{arm.name}.equipment.verifier: the suite {unchecked[0]!r} ships no "
+                    "strategy-side checks"
                 )
             try:
                 self.strategy(arm)
@@ -321,6 +333,27 @@ def configured(plug: Callable[..., Any], where: str, *parts: object, **settings:
     return plug(*parts, **settings)
 
 
+def _of_service(models: ModelPins) -> dict[str, Any]:
+    """The settings of the model service: all but the guard's own. Raises BadInputError."""
+    settings = dict(models.config)
+    most = settings.pop(CONTEXT_TOKENS, None)
+    if most is not None and (not isinstance(most, int) or isinstance(most, bool) or most < 1):
+        raise BadInputError(f"model.config.{CONTEXT_TOKENS}: must be 1 or more, not {most!r}")
+    return settings
+
+
+def _let_loose(strategy: Strategy, kit: Kit) -> Strategy:
+    """The strategy as far as its `deployment` lets it act (paper §5.6).
+
+    It acts beside, or instead of, what a careful user runs today, which is `exp_retry`.
+    """
+    deployment = getattr(strategy, "deployment", None)
+    if deployment is None or deployment == Deployment():
+        return strategy
+    stable, key = ExpRetry({}, kit), "/".join(map(str, kit.chance_key))
+    return deployed(deployment, stable, strategy, key=key, tenant=kit.tenant, task_id=kit.task_id)
+
+
 def _either_way(agent: str, backup: str | None) -> dict[str, tuple[str, ...]]:
     """Two equal models stand in for each other; without a backup there is nothing to turn to."""
     return {} if backup is None else {agent: (backup,), backup: (agent,)}
@@ -350,10 +383,17 @@ class WorkerScope(AbstractContextManager["WorkerScope"]):
 
 
 class PricedHuman:
-    """The modelled person: takes what is escalated, at the registered price and delay."""
+    """The modelled person: takes what is escalated, at the registered price and delay.
+
+    Asked to approve a call, she does, at the same price: what she would refuse is not modelled.
+    """
 
     def __init__(self, price: HumanPrice) -> None:
         self._price = price
 
     def take(self, packet: EscalationPacket) -> tuple[int, int]:
         return round(self._price.cost_usd * 1_000_000), round(self._price.delay_s * 1_000_000)
+
+    def review(self, question: Question) -> Approval:
+        cost, delay = self._price.cost_usd, self._price.delay_s
+        return Approval(True, round(cost * 1_000_000), round(delay * 1_000_000))

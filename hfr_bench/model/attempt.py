@@ -1,7 +1,8 @@
 """Values that live inside the attempt loop: what is asked, what is seen, what is decided.
 
 Slotted dataclasses, not records: they are made several times an attempt. What a file needs of
-them is copied into a trace body.
+them is copied into a trace body. Nobody changes one; those that a strategy makes several times an
+attempt are not frozen only because that makes them three times dearer.
 """
 
 from collections.abc import Mapping
@@ -68,6 +69,9 @@ class Observation:
     name of what the client raised (`ReadTimeout`, `ConnectError`, ...). `sent`: the request left
     us, so a write may have landed. `headers`: lower-case. `body`: raw answer text.
     `payload`: the parsed answer. Times in microseconds; money in micro-dollars (None = unknown).
+    `exit_code`: of a command; `rpc_code`: a JSON-RPC (MCP) error's; `schema_error`: what the
+    contract's check said of the answer; `phase`: how far the connection came (`connect`, `send`,
+    `headers`, `body`), empty where nobody knows.
     """
 
     answered: bool
@@ -84,6 +88,10 @@ class Observation:
     tokens_out: int = 0
     cost_microusd: int | None = 0
     latency_us: int = 0
+    exit_code: int | None = None
+    rpc_code: int | None = None
+    schema_error: str = ""
+    phase: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,26 +107,34 @@ class Truth:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """A check's answer: passed or not, how good (0..1), and why."""
+    """A check's answer: passed or not, how good (0..1), and why.
+
+    `undecided`: the check could not tell. That passes, and is worth no more than no check.
+    """
 
     level: CheckLevel
     passed: bool
     quality: float = 1.0
     reasons: tuple[str, ...] = ()
+    undecided: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class Fault:
-    """What the strategy believes happened (paper §3.2)."""
+    """What the strategy believes happened (paper §3.2).
+
+    `repairable`: the call itself was bad in a way that its sender can mend (tables 2 and 11).
+    """
 
     fault_class: FaultClass
     confidence: float = 1.0
     secondary: FaultClass | None = None
     retry_after_us: int | None = None
     evidence: str = ""
+    repairable: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class BudgetView:
     """What is left when a decision is taken; None = not limited."""
 
@@ -127,7 +143,7 @@ class BudgetView:
     deadline_left_us: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class LedgerMove:
     """One move of a side effect's state, made durable before anything is done about it."""
 
@@ -138,12 +154,13 @@ class LedgerMove:
     evidence: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class Decision:
     """What the strategy chooses next.
 
     `prepare`: with DISPATCH, make the before-read of the write's recovery contract instead.
-    `delay_us`: wait before going on. `substitute`: the new target of a DEGRADE.
+    `delay_us`: wait before going on. `substitute`: the new target of a DEGRADE; of a DEGRADE_SCOPE,
+    the name of the registered fallback, whose text is `answer`.
     `debit`: retries taken from the budgets, in one transaction with `moves`. `key`: the
     idempotency key to send under; default the one of the step's last PREPARED move.
     """
@@ -160,11 +177,17 @@ class Decision:
     debit: int = 0
     key: str = ""
     budget: BudgetView = BudgetView()
+    answer: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class StepView:
-    """The step a decision is asked about, as the runtime knows it."""
+    """The step a decision is asked about, as the runtime knows it.
+
+    `tokens`: about how large the model request is, and `context_left`: how much more the model
+    would take (None = unknown). `equivalents`: tools with the same side effects, which an adapter
+    can put in this one's place. `can_verify`: levels at which the answer can be checked.
+    """
 
     step: int
     intent: Intent
@@ -175,6 +198,11 @@ class StepView:
     deadline_us: int
     needs_before: bool = False
     can_reconcile: bool = False
+    goal_version: int = 1
+    tokens: int = 0
+    context_left: int | None = None
+    equivalents: tuple[str, ...] = ()
+    can_verify: tuple[CheckLevel, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,4 +254,69 @@ class Finishing:
     deadline_us: int
 
 
-StrategyEvent = Proposed | Prepared | Attempted | Reconciled | Verified | Finishing
+@dataclass(frozen=True, slots=True)
+class Compressed:
+    """The context was to be made shorter (rung L1); `done` is false where it could not be."""
+
+    view: StepView
+    done: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What the ledger's store says of one write, whoever wrote it down."""
+
+    key: str
+    stepless_key: str
+    state: LedgerState
+    tool: str
+    level: SideEffect
+    goal_version: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """The runtime under test came back from a crash: its state is the last checkpoint's.
+
+    `ledger`: the store's entries, which know more than the checkpoint (paper §5.4: the ledger is
+    replayed first). `drifted`: the configuration is not the one that the checkpoint was made under.
+    `landed`: step-less keys of all writes that are in, for arms equipped with the truth.
+    """
+
+    now_us: int
+    deadline_us: int
+    ledger: tuple[Known, ...]
+    drifted: bool = False
+    landed: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """A late answer about a write of an earlier step or goal; it settles that entry only."""
+
+    now_us: int
+    key: str
+    landed: Landed
+    goal_version: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class GoalChanged:
+    """The user wants something else: a new goal version, never a reopened old one."""
+
+    now_us: int
+    goal_version: int
+
+
+StrategyEvent = (
+    Proposed
+    | Prepared
+    | Attempted
+    | Reconciled
+    | Verified
+    | Compressed
+    | Finishing
+    | Restored
+    | Receipt
+    | GoalChanged
+)

@@ -1,5 +1,6 @@
 """What outlives a step: ledger entries, budget reservations, checkpoints, escalation packets."""
 
+from enum import StrEnum
 from typing import Any
 
 from hfr_bench.model.record import Record
@@ -9,8 +10,10 @@ from hfr_bench.model.terms import LedgerState, SideEffect
 class LedgerEntry(Record):
     """One side effect in the ledger (paper table 6).
 
-    `lease`/`fencing`: who may act on it (distributed recovery); `expires_us`: when the tool
-    forgets the key (trial clock); `operation_id`: the physical operation that moved it last.
+    `lease`/`lease_until_us`: who may act on it, and for how long (distributed recovery); a ledger
+    fills them in when it is read, and does not look at what a writer puts there. `fencing`: the
+    token its last mover held. `expires_us`: when the tool forgets the key (trial clock);
+    `operation_id`: the physical operation that moved it last.
     """
 
     key: str
@@ -25,6 +28,7 @@ class LedgerEntry(Record):
     attempts: int = 0
     evidence: str = ""
     lease: str | None = None
+    lease_until_us: int = 0
     fencing: int = 0
     expires_us: int | None = None
     operation_id: str | None = None
@@ -41,8 +45,22 @@ class Reservation(Record):
     cost_microusd: int = 0
 
 
+class CheckpointPoint(StrEnum):
+    """The five moments of paper §5.4 at which the runtime's state is saved."""
+
+    BEGUN = "begun"
+    PREPARED = "prepared"
+    COMMITTED = "committed"
+    DEGRADED = "degraded"
+    ESCALATING = "escalating"
+
+
 class Checkpoint(Record):
-    """The runtime's state at one of the five points of paper §5.4."""
+    """The runtime's state at one of the five points of paper §5.4.
+
+    `seq` counts from 1 within a trial. `config_digest` and `version` (of the program or policy)
+    say what it was made under: recovery under another one has drifted.
+    """
 
     trial_id: str
     seq: int
@@ -51,6 +69,8 @@ class Checkpoint(Record):
     agent_state: dict[str, Any] = {}
     goal_version: int = 1
     config_digest: str = ""
+    point: CheckpointPoint = CheckpointPoint.BEGUN
+    version: str = ""
 
 
 class EscalationPacket(Record):

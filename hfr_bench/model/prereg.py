@@ -63,11 +63,12 @@ class Arm(Record):
 
 
 class ModelPins(Record):
-    """Which models are called. `backup` is the equal rung (L2), if any."""
+    """Which models are called. `backup` is the equal rung (L2), `cheap` the smaller one (L3)."""
 
     llm: str = "rehearsal"
     agent: str = "rehearsal-primary"
     backup: str | None = "rehearsal-backup"
+    cheap: str | None = None
     config: dict[str, Any] = {}
 
 

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from hfr_bench.model.bundle import Bundle, Content, Environment, Verification
+from hfr_bench.model.inbox import Answer
 from hfr_bench.model.invocation import Invocation
 from hfr_bench.model.matrix import FaultMatrix
 from hfr_bench.model.prereg import Lock, Preregistration
@@ -29,6 +30,7 @@ RECORDS: Mapping[str, tuple[str, type[Record]]] = {
     "plan": ("a line of plan.jsonl", PlanRow),
     "trace": ("a line of trials/*/*/*.jsonl", TraceEvent),
     "run": ("a line of run.jsonl", Invocation),
+    "inbox": ("a line of inbox.jsonl", Answer),
     "report": ("report.json, report --format json", Report),
     "comparison": ("compare --json", Comparison),
     "bundle": ("bundle.json of a bundle", Bundle),

@@ -205,6 +205,7 @@ class VerifyAnswered(Record):
     passed: bool
     quality: float = 1.0
     reasons: tuple[str, ...] = ()
+    undecided: bool = False
 
 
 class StepEnded(Record):

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from hfr_bench.model.task import OracleStep, TaskSpec
 from hfr_bench.ports.user import UserTurn
@@ -69,3 +69,22 @@ class Agent(Protocol):
     """
 
     def run(self, task: TaskSpec, runtime: Runtime, oracle: Oracle) -> None: ...
+
+
+@runtime_checkable
+class Resumable(Protocol):
+    """An agent that can go on after a crash of its runtime (paper §5.4).
+
+    An agent without this starts its task over in the living world.
+    """
+
+    def state(self) -> dict[str, Any]:
+        """A JSON value that says how far it is; asked while it waits for its runtime.
+
+        A call that it waits for is not behind it: it will be asked for once more.
+        """
+        ...
+
+    def resume(self, state: Mapping[str, Any]) -> None:
+        """Be, before `run`, where an agent was whose `state` this is; {} = at the start."""
+        ...

@@ -53,7 +53,7 @@ class Verifier(Protocol):
         ...
 
     def verify(self, level: CheckLevel, check: Check) -> Verdict:
-        """The verdict with its reasons; what cannot be decided passes with a quality below 1.
+        """The verdict with its reasons; what cannot be decided passes, `undecided`.
 
         Raises ValueError for a level it does not offer.
         """

@@ -1,28 +1,50 @@
 """What a strategy is built with: its configuration, its equipment, and what it may turn to."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from hfr_bench.model.prereg import Equipment
-from hfr_bench.model.terms import Criticality
+from hfr_bench.model.terms import Criticality, FaultClass
 
 
 @dataclass(frozen=True, slots=True)
 class Kit:
     """Given once, when the trial is wired.
 
-    `substitutes`: equal targets by target, in order of preference (rung L2); empty for arms
-    without a ladder. `chance_key`: keys the strategy's own draws (jitter), so that they are the
-    same on every run and shared with no fault. Estimates are what a runtime would assume.
+    `substitutes`: equal targets by target, in order of preference (rung L2), `lower`: smaller ones
+    (L3); both empty for arms without a ladder. `quality_floor`: the task owner's. `provider`,
+    `breaker_tenant`: whose breakers a call concerns beside its target's; "" = none.
+    `weights`: w_i = c_i * rho_i of each step to come (paper §4.8), where the plan is known; they
+    share the task's retries out. Else each step has its own budget, and the task's is first come.
+    `escalates_permanent`, `escalates_exhausted`: is there a person for what no repeat repairs (T7),
+    and for what no rung is left for? Where not, such a task fails; a refusal always has one.
+    `chance_key`: keys the strategy's own draws (jitter), so that they are the same on every run
+    and shared with no fault. Estimates are what a runtime would assume.
     """
 
     equipment: Equipment = Equipment()
     substitutes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    chance_key: tuple[str | int, ...] = ()
+    chance_key: Sequence[str | int] = ()
     criticality: Criticality = Criticality.MEDIUM
     estimate_us: int = 1_200_000
+    estimate_microusd: int = 0
+    lower: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    quality_floor: float = 0.0
+    tenant: str = "default"
+    task_id: str = ""
+    provider: str = ""
+    breaker_tenant: str = ""
+    weights: tuple[float, ...] = ()
+    escalates_permanent: bool = True
+    escalates_exhausted: bool = True
+
+    def has_person_for(self, fault_class: FaultClass) -> bool:
+        """Is a person called once nothing else is left to do about such a fault?"""
+        if fault_class is FaultClass.PERMANENT:
+            return self.escalates_permanent
+        return fault_class is FaultClass.REFUSAL or self.escalates_exhausted
 
 
 def take(config: Mapping[str, Any], defaults: Mapping[str, Any], owner: str) -> dict[str, Any]:

@@ -8,50 +8,21 @@ from hfr_bench.model.attempt import (
     Attempted,
     Decision,
     Observation,
+    Proposed,
     Reconciled,
+    Restored,
+    StepView,
     StrategyEvent,
     Truth,
 )
 from hfr_bench.model.terms import Action, Channel, Landed, Rung
 from hfr_bench.recovery.backoff import effective_us, full_jitter_us
 from hfr_bench.recovery.classify import classify, retry_after_us
-from hfr_bench.recovery.kit import Kit, take
 from hfr_bench.recovery.ladder import may_substitute, next_equal
-
-State = dict[str, Any]
-
-
-class _Plain:
-    """Dispatch what is proposed, accept what is answered; a subclass says what a failure means."""
-
-    name = ""
-    defaults: Mapping[str, Any] = {}
-
-    def __init__(self, config: Mapping[str, Any], kit: Kit) -> None:
-        self._config = take(config, self.defaults, self.name)
-        self._kit = kit
-
-    def begin(self) -> State:
-        return {}
-
-    def decide(self, state: State, event: StrategyEvent) -> tuple[State, Decision]:
-        if isinstance(event, Attempted):
-            if event.observation.answered:
-                return state, Decision(Action.ACCEPT)
-            return state, self.on_failure(event)
-        if isinstance(event, Reconciled):
-            return state, self.on_reconciled(event)
-        finishing = not hasattr(event, "view")
-        return state, Decision(Action.ACCEPT if finishing else Action.DISPATCH)
-
-    def on_failure(self, event: Attempted) -> Decision:
-        raise AssertionError("a plain strategy says what a failure means")
-
-    def on_reconciled(self, event: Reconciled) -> Decision:
-        return Decision(Action.ESCALATE, f"asked for nothing, told {event.landed}")
+from hfr_bench.recovery.plain import ACCEPT, DISPATCH, Plain, State, transient
 
 
-class NoRetry(_Plain):
+class NoRetry(Plain):
     """Stops at the first failure (paper §6.2, 1)."""
 
     name = "no_retry"
@@ -60,7 +31,7 @@ class NoRetry(_Plain):
         return Decision(Action.FAIL, "first failure")
 
 
-class FixedRetry(_Plain):
+class FixedRetry(Plain):
     """Retries a fixed number of times after a fixed delay; no classes, no key (paper §6.2, 2)."""
 
     name = "fixed_retry"
@@ -72,11 +43,16 @@ class FixedRetry(_Plain):
         return Decision(Action.RETRY, delay_us=round(self._config["delay_s"] * 1_000_000), debit=1)
 
 
-class ExpRetry(_Plain):
-    """Exponential back-off with full jitter and Retry-After; no ledger, key or query (§6.6.3).
+class ExpRetry(Plain):
+    """Exponential back-off with full jitter and Retry-After, under one key; no ladder (§6.6.3).
 
-    What any retry library does: it retries what looks transient by status or exception, and knows
-    nothing of what a lost answer may have left behind.
+    What a careful user of a retry library does: it retries what looks transient by status or
+    exception, and sends every attempt of a call under the same idempotency key, where the tool
+    takes one. It keeps no ledger and asks no queries: where no key is taken, it knows nothing of
+    what a lost answer may have left behind; and a call asked for anew is a new key.
+
+    `retry_on`: the classes to retry (`T1 T2 T3`), told by our classifier, instead of what looks
+    transient; that is the arm of paper §6.2, 3, which knows the classes.
     """
 
     name = "exp_retry"
@@ -85,46 +61,82 @@ class ExpRetry(_Plain):
         "base_delay_ms": 200,
         "max_delay_ms": 2000,
         "multiplier": 2.0,
+        "retry_on": "",
     }
 
-    def on_failure(self, event: Attempted) -> Decision:
-        seen, retry, config = event.observation, event.view.attempts, self._config
-        if not _transient(seen):
-            return Decision(Action.FAIL, "not transient")
-        if retry > config["retries"]:
-            return Decision(Action.FAIL, "retries used up")
-        u = uniform("jitter", *self._kit.chance_key, event.view.step, retry)
-        base_us, cap_us = config["base_delay_ms"] * 1000, config["max_delay_ms"] * 1000
-        jitter_us = full_jitter_us(retry, base_us, cap_us, u, config["multiplier"])
-        return Decision(
-            Action.RETRY, delay_us=effective_us(jitter_us, retry_after_us(seen)), debit=1
+    def on_proposed(self, view: StepView) -> Decision:
+        intent = view.intent
+        return (
+            DISPATCH
+            if intent.channel is Channel.MODEL
+            else Decision(Action.DISPATCH, key=intent.key)
         )
 
+    def on_failure(self, event: Attempted) -> Decision:
+        if not self._retries(event):
+            return Decision(Action.FAIL, "not transient")
+        return self.again(event.view, event.view.attempts, retry_after_us(event.observation))
 
-class DegradeOnly(_Plain):
+    def _retries(self, event: Attempted) -> bool:
+        named: str = self._config["retry_on"]
+        if not named:
+            return transient(event.observation)
+        fault = classify(event.view.intent.channel, event.observation)
+        return fault.fault_class.value in named.split()
+
+    def again(self, view: StepView, retry: int, told_us: int | None = None) -> Decision:
+        """RETRY after the back-off before `retry` (from 1), or FAIL where there is none left.
+
+        `told_us`: a stated wait, which is never undercut.
+        """
+        config = self._config
+        if retry > config["retries"]:
+            return Decision(Action.FAIL, "retries used up")
+        u = uniform("jitter", *self._kit.chance_key, view.step, retry)
+        base_us, cap_us = config["base_delay_ms"] * 1000, config["max_delay_ms"] * 1000
+        jitter_us = full_jitter_us(retry, base_us, cap_us, u, config["multiplier"])
+        return Decision(Action.RETRY, delay_us=effective_us(jitter_us, told_us), debit=1)
+
+
+class DegradeOnly(Plain):
     """Never retries: goes down the ladder at the first failure (paper §6.2, 4 and §6.6.3).
 
     The ladder has one rung, an equal model: beyond it, and for tools, it fails. Handing a tool's
-    failure to the agent (REPLAN) would have the agent retry for it.
+    failure to the agent (REPLAN) would have the agent retry for it. Set otherwise, it is the arm
+    of paper §6.2, 4: `rungs` 2 goes on to smaller ones, and `tools` has a ladder for tools, too.
     """
 
     name = "degrade_only"
+    defaults: Mapping[str, Any] = {"rungs": 1, "tools": False}
 
     def on_failure(self, event: Attempted) -> Decision:
         view = event.view
         fault = classify(view.intent.channel, event.observation)
-        other = next_equal(view.target, (view.target,), self._kit.substitutes)
-        if view.intent.channel is not Channel.MODEL or other is None or view.attempts > 1:
+        below = self._below(view)
+        if below is None:
             return Decision(Action.FAIL, "no rung left", fault=fault)
         if not may_substitute(fault.fault_class):
             return Decision(Action.FAIL, "no rung goes around this", fault=fault)
-        rung = Rung.SAME_TIER
-        return Decision(
-            Action.DEGRADE_MODEL, "first failure", substitute=other, rung=rung, fault=fault
-        )
+        other, rung = below
+        tool = view.intent.channel is Channel.TOOL
+        action = Action.DEGRADE_TOOL if tool else Action.DEGRADE_MODEL
+        return Decision(action, "first failure", substitute=other, rung=rung, fault=fault)
+
+    def _below(self, view: StepView) -> tuple[str, Rung] | None:
+        """What the ladder has below the target at hand, and which rung that is."""
+        config, kit = self._config, self._kit
+        tool = view.intent.channel is Channel.TOOL
+        if view.attempts > config["rungs"] or (tool and not config["tools"]):
+            return None
+        equal = {view.target: view.equivalents} if tool else kit.substitutes
+        other = next_equal(view.target, (view.target,), equal)
+        if other is not None:
+            return other, Rung.SAME_TIER
+        lower = kit.lower.get(view.target, ()) if config["rungs"] > 1 else ()
+        return (lower[0], Rung.LOWER_TIER) if lower else None
 
 
-class BlindResend(_Plain):
+class BlindResend(Plain):
     """Known-bad yardstick: resends at once, whatever happened, up to `attempts` in all."""
 
     name = "blind_resend"
@@ -136,7 +148,7 @@ class BlindResend(_Plain):
         return Decision(Action.RETRY, debit=1)
 
 
-class AlwaysEscalate(_Plain):
+class AlwaysEscalate(Plain):
     """Yardstick: calls a person at the first failure. Safe, and it must not look like winning."""
 
     name = "always_escalate"
@@ -145,19 +157,31 @@ class AlwaysEscalate(_Plain):
         return Decision(Action.ESCALATE, "first failure")
 
 
-class OracleRecovery(_Plain):
-    """Upper bound: is told whether the write landed and what ends the fault, and acts on it."""
+class OracleRecovery(Plain):
+    """Upper bound: is told whether the write landed and what ends the fault, and acts on it.
+
+    State: `landed`, after a crash: step-less keys of the writes that are in, which the agent may
+    ask for anew.
+    """
 
     name = "oracle_recovery"
     defaults: Mapping[str, Any] = {"attempts": 8, "wait_s": 1.0}
 
+    def decide(self, state: State, event: StrategyEvent) -> tuple[State, Decision]:
+        if isinstance(event, Restored):
+            return {"landed": list(event.landed)}, ACCEPT
+        if isinstance(event, Proposed) and state and _is_write(event.view):
+            landed, key = list(state["landed"]), event.view.intent.stepless_key
+            if key in landed:
+                landed.remove(key)
+                return {"landed": landed}, _taken(event.view)
+        return super().decide(state, event)
+
     def on_failure(self, event: Attempted) -> Decision:
         truth = event.truth or Truth()
         view = event.view
-        if truth.landed and view.intent.channel is Channel.TOOL and view.intent.level.writes:
-            if view.can_reconcile:
-                return Decision(Action.RECONCILE, "it landed: read the answer from the world")
-            return Decision(Action.ACCEPT, "it landed")
+        if truth.landed and _is_write(view):
+            return _taken(view)
         if truth.clears_by == "substitute":
             other = next_equal(view.target, (view.target,), self._kit.substitutes)
             if other is None:
@@ -185,7 +209,12 @@ class OracleRecovery(_Plain):
         return round(self._config["wait_s"] * 1_000_000) if stated is None else stated
 
 
-def _transient(seen: Observation) -> bool:
-    """What SDKs and retry libraries retry: no answer, 408, 409, 429 and every 5xx."""
-    status = seen.status or 0
-    return seen.exception is not None or status in (408, 409, 429) or status >= 500
+def _is_write(view: StepView) -> bool:
+    return view.intent.channel is Channel.TOOL and view.intent.level.writes
+
+
+def _taken(view: StepView) -> Decision:
+    """The write is in: its answer is read back where it can be."""
+    if view.can_reconcile:
+        return Decision(Action.RECONCILE, "it landed: read the answer from the world")
+    return Decision(Action.ACCEPT, "it landed")

@@ -42,21 +42,29 @@ class ConformanceError(HfrError, AssertionError):
 
 
 def check_strategy(
-    factory: Callable[[], Strategy], walks: int = 50, seed: int = 0, *, safe: bool = False
+    factory: Callable[[], Strategy],
+    walks: int = 50,
+    seed: int = 0,
+    *,
+    safe: bool = False,
+    defects: bool = False,
 ) -> int:
     """Lead a strategy through generated event sequences; returns the number of decisions.
 
     Each walk is taken twice by strategies of their own, the second one with its state written out
     and read back before every decision. It must decide the same, keep its hands off the state it
     is given, keep a state that is JSON, decide only what can be done, and come to an end.
-    `safe`: it must also never send an R2 or R3 write again that may have landed.
+    `safe`: it must also never send an R2 or R3 write again that may have landed. `defects`: it may
+    have some, and decide on them as §4.1 of the paper says (`recovery.guarded`).
     """
     asked = 0
     for number in range(walks):
         key = (seed, number)
         try:
-            first = walk.decisions(factory(), key, reload=False, safe=safe)
-            second = walk.decisions(factory(), key, reload=True, safe=safe)
+            first, second = (
+                walk.decisions(factory(), key, reload=again, safe=safe, defects=defects)
+                for again in (False, True)
+            )
         except (walk.BrokenRuleError, LedgerConflictError) as error:
             raise ConformanceError(f"walk {key}: {error}") from error
         if first != second:

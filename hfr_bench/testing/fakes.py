@@ -9,17 +9,19 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
-from hfr_bench.model.attempt import Call, Decision, Observation, StrategyEvent, Verdict
+from hfr_bench.model.attempt import Call, Decision, Observation, StrategyEvent
 from hfr_bench.model.ledger import Checkpoint, EscalationPacket, LedgerEntry, Reservation
 from hfr_bench.model.task import SealedTask, TaskSpec
-from hfr_bench.model.terms import CheckLevel, ClockKind, Origin
+from hfr_bench.model.terms import ClockKind, Origin
 from hfr_bench.model.trace import Body, TraceEvent
 from hfr_bench.ports.agent import Message, ModelReply, Oracle, Runtime, ToolReply, ToolRequest
 from hfr_bench.ports.calls import CallPort
 from hfr_bench.ports.clock import Clock
+from hfr_bench.ports.human import Approval, Question
 from hfr_bench.ports.injector import Scene
 from hfr_bench.ports.llm import ModelScope
 from hfr_bench.ports.strategy import StrategyState
+from hfr_bench.ports.summarizer import Ask
 from hfr_bench.ports.user import UserTurn
 from hfr_bench.recovery.ledger import LedgerConflictError, check_move
 
@@ -159,15 +161,22 @@ class FakeUser:
 
 @dataclass
 class FakeHuman:
-    """Takes every escalation at a price; keeps the packets."""
+    """Takes every escalation at a price; keeps the packets. Approves what `approves` does."""
 
     cost_microusd: int = 20_000
     delay_us: int = 10_000_000
     packets: list[EscalationPacket] = field(default_factory=list)
+    questions: list[Question] = field(default_factory=list)
+    approves: Callable[[Question], bool] = lambda _: True
 
     def take(self, packet: EscalationPacket) -> tuple[int, int]:
         self.packets.append(packet)
         return self.cost_microusd, self.delay_us
+
+    def review(self, question: Question) -> Approval:
+        self.questions.append(question)
+        why = () if (passed := self.approves(question)) else ("a person refused it",)
+        return Approval(passed, self.cost_microusd, self.delay_us, why)
 
 
 class FakeLedger:
@@ -192,6 +201,16 @@ class FakeLedger:
 
     def entries(self) -> tuple[LedgerEntry, ...]:
         return tuple(self._entries.values())
+
+    def debited(self, step: int | None = None) -> Reservation:
+        mine = [debit for debit, _ in self.applied if step is None or debit.step == step]
+        return Reservation(step=step or 0, retries=sum(debit.retries for debit in mine))
+
+    def lease(self, key: str, owner: str, now_us: int, ttl_us: int) -> int | None:
+        return None
+
+    def close(self) -> None:
+        """Nothing is open."""
 
 
 class FakeCheckpoints:
@@ -225,26 +244,15 @@ class FakeStrategy:
         return {"asked": state["asked"] + 1}, self._script(event)
 
 
-class FakeVerifier:
-    """A Verifier with scripted verdicts."""
-
-    def __init__(
-        self,
-        verdicts: Iterable[Verdict] | Callable[[tuple[CheckLevel, str, Observation]], Verdict],
-    ) -> None:
-        self._script: Script[tuple[CheckLevel, str, Observation], Verdict] = Script(verdicts)
-
-    def verify(self, level: CheckLevel, tool: str, observation: Observation) -> Verdict:
-        return self._script((level, tool, observation))
-
-
 class FakeSummarizer:
     """A Summarizer that keeps the first message and the last `keep`."""
 
     def __init__(self, keep: int = 1) -> None:
         self._keep = keep
 
-    def compress(self, messages: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    def compress(
+        self, messages: Sequence[Mapping[str, Any]], ask: Ask | None = None
+    ) -> list[Mapping[str, Any]]:
         return [*messages[:1], *messages[1:][-self._keep :]]
 
 

@@ -6,27 +6,33 @@ assert ran.duplicates == 1
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from hfr_bench import plugins
 from hfr_bench.faults.cursor import Cursor
+from hfr_bench.lab.carry import Gear
+from hfr_bench.lab.checkpoints import Checkpoints, MemoryCheckpoints
 from hfr_bench.lab.guard import Guard
 from hfr_bench.lab.judge import Effects, expected_counts, judge_effects, packet_is_true
-from hfr_bench.lab.ledger import MemoryLedger
-from hfr_bench.lab.recorder import Seen, Sums, TruthQueue, WorldTools
+from hfr_bench.lab.ledger import open_ledger
+from hfr_bench.lab.recorder import CRASH, TOOL_LAYERS, Seen, Sums, TruthQueue, WorldTools
+from hfr_bench.lab.restart import lead
 from hfr_bench.lab.runtime import GuardedRuntime
 from hfr_bench.lab.step import TrialStopped
-from hfr_bench.model.attempt import Call, Observation
+from hfr_bench.model.attempt import Call, Observation, Verdict
 from hfr_bench.model.prereg import Equipment, Limits, ModelPins
 from hfr_bench.model.schedule import FaultEvent, KindSpec, Lasts, Respond, Stall
-from hfr_bench.model.task import OracleStep
-from hfr_bench.model.terms import Channel, End, Layer
+from hfr_bench.model.task import OracleStep, ToolSpec
+from hfr_bench.model.terms import Channel, CheckLevel, End, Layer
 from hfr_bench.model.trace import AttemptStarted, TraceEvent
 from hfr_bench.model.trial import Grade
 from hfr_bench.ports.agent import Agent, Oracle, Runtime, ToolRequest
 from hfr_bench.ports.calls import CallPort
+from hfr_bench.ports.checkpoint import CheckpointStore
 from hfr_bench.ports.injector import CallInjector, Scene
 from hfr_bench.ports.ledger import Ledger
 from hfr_bench.ports.strategy import Strategy
+from hfr_bench.ports.verifier import Answered, Check
 from hfr_bench.testing.fakes import FakeClock, FakeHuman, FakeModel, ListSink
 from hfr_bench.testing.shop import ShopSuite, ShopWorld, agent_step
 
@@ -54,23 +60,30 @@ KINDS = {
     "forbidden": KindSpec(
         kind="forbidden", layer=Layer.TOOL, points=("*",), wire={"tool": Respond(status=403)}
     ),
+    CRASH: KindSpec(
+        kind=CRASH,
+        layer=Layer.ENVIRONMENT,
+        points=("tool:*",),
+        wire={"tool": Stall(stall_s=2)},
+        lands=0.5,
+    ),
 }
-"""Tool faults that need no content folder: a lost answer, a 503, a 429 and a 403."""
+"""Faults that need no content folder: a lost answer, a 503, a 429, a 403, and the runtime's end."""
 
 
 def fault(
     kind: str, point: str, occurrence: int = 1, attempt: int = 1, *, n: int = 1, lands: bool = True
 ) -> FaultEvent:
-    """A planned tool fault; `lands` counts for lost answers only."""
+    """A planned fault; `lands` counts for lost answers and crashes only."""
     return FaultEvent(
         injection_id=f"{kind}/{point}/{occurrence}.{attempt}",
-        layer=Layer.TOOL,
+        layer=Layer.ENVIRONMENT if kind == CRASH else Layer.TOOL,
         kind=kind,
         point=point,
         occurrence=occurrence,
         attempt=attempt,
         lasts=Lasts(n=n),
-        effect_lands=lands if kind == "lost" else None,
+        effect_lands=lands if kind in ("lost", CRASH) else None,
     )
 
 
@@ -84,16 +97,56 @@ def lost_request(tool: str, occurrence: int = 1, *, n: int = 1) -> FaultEvent:
     return fault("lost", f"tool:{tool}", occurrence, n=n, lands=False)
 
 
+def crash(tool: str, occurrence: int = 1, *, lands: bool = True) -> FaultEvent:
+    """The runtime under test dies of the call, which may have reached the world."""
+    return fault(CRASH, f"tool:{tool}", occurrence, lands=lands)
+
+
+class ScriptedChecks:
+    """A Verifier by a function of level and check. `looks`: tools it reads the world by first."""
+
+    def __init__(
+        self,
+        judge: Callable[[CheckLevel, Check], Verdict],
+        levels: tuple[CheckLevel, ...] = (CheckLevel.DETERMINISTIC,),
+        looks: Sequence[str] = (),
+    ) -> None:
+        self.levels = levels
+        self.asked: list[tuple[CheckLevel, Check, tuple[Answered, ...]]] = []
+        self.seen: list[Observation] = []
+        self._judge = judge
+        self._looks = looks
+
+    def verify(self, level: CheckLevel, check: Check) -> Verdict:
+        self.asked.append((level, check, tuple(check.history)))
+        self.seen += [check.look(tool, {}) for tool in self._looks]
+        return self._judge(level, check)
+
+
 class StepsAgent:
-    """Calls the given tools in order, asking again where the runtime gave up (REPLAN)."""
+    """Calls the given tools in order, asking again where the runtime gave up (REPLAN).
+
+    Resumable: it goes on with the step that it was at.
+    """
 
     def __init__(self, steps: Sequence[OracleStep], again: int = 0) -> None:
         self.told: list[str] = []
         self._steps = steps
         self._again = again
+        self._first = self._at = 0
+
+    def state(self) -> dict[str, Any]:
+        return {"at": self._at}
+
+    def resume(self, state: Mapping[str, Any]) -> None:
+        self._first = state.get("at", 0)
 
     def run(self, task: object, runtime: Runtime, oracle: Oracle) -> None:
+        first, self._first = self._first, 0
         for n, step in enumerate(self._steps):
+            self._at = max(n, first)
+            if n < first:
+                continue
             for _ in range(1 + self._again):
                 answer = runtime.tool(ToolRequest(f"c{n}", step.tool, step.arguments))
                 self.told.append(answer.content)
@@ -132,6 +185,8 @@ class Rig:
 
     `steps`: what the agent (and the task's oracle) does. `faults`: the schedule of the tool side.
     `injector`: in place of the built-in one. `model`: the port behind the model channel.
+    `gear`: what the guard may do. `tools`: other contracts than the shop's. `store`: of
+    checkpoints, which are kept where there is one, or `faults` hold a crash.
     """
 
     def __init__(
@@ -147,6 +202,9 @@ class Rig:
         ledger: Ledger | None = None,
         limits: Limits | None = None,
         deadline_s: float = 600.0,
+        gear: Gear | None = None,
+        tools: Sequence[ToolSpec] | None = None,
+        store: CheckpointStore | None = None,
     ) -> None:
         self.clock = FakeClock()
         self.sink = ListSink(self.clock)
@@ -157,24 +215,29 @@ class Rig:
         self.world.reset(TASK)
         self.agent = agent or StepsAgent(steps)
         self._limits = limits or Limits()
-        self._task = self.suite.select_all()[0].model_copy(update={"deadline_s": deadline_s})
+        changed = {"deadline_s": deadline_s} | ({"tools": tuple(tools)} if tools else {})
+        self._task = self.suite.select_all()[0].model_copy(update=changed)
         planned = tuple(faults)
         truth = TruthQueue({event.injection_id: event for event in planned})
         if injector is None:
             injector = plugins.find("injectors", "tool_calls")(KINDS)
-        tools: CallPort = WorldTools(self.world, self._task, truth, self.clock, 400_000)
-        scene = Scene("rig", Cursor(planned, (Layer.TOOL,)), KINDS, self.clock, truth.tell)
+        world: CallPort = WorldTools(self.world, self._task, truth, self.clock, 400_000)
+        scene = Scene("rig", Cursor(planned, TOOL_LAYERS), KINDS, self.clock, truth.tell)
         ports = {
             Channel.MODEL: FakeModel(model) if callable(model) else model,
-            Channel.TOOL: injector.wrap(tools, scene),
+            Channel.TOOL: injector.wrap(world, scene),
         }
-        self.guard = self._guarded(
-            strategy, ports, truth, equipment, MemoryLedger() if ledger is None else ledger
-        )
+        kept = open_ledger() if ledger is None else ledger
+        self.guard = self._guarded(strategy, ports, truth, equipment, kept, gear or Gear())
+        if store is not None or any(event.kind == CRASH for event in planned):
+            self._keep(store or MemoryCheckpoints())
         user = self.world.user(TASK, self._user_act)
         self.runtime = GuardedRuntime(
             self.guard, self._task, user, self.sink, ModelPins(), self._limits, "default"
         )
+
+    def _keep(self, store: CheckpointStore) -> None:
+        self.guard.checkpoints = Checkpoints("rig", self.sink, self.clock, store=store)
 
     def _guarded(
         self,
@@ -183,6 +246,7 @@ class Rig:
         truth: TruthQueue,
         equipment: Equipment,
         ledger: Ledger,
+        gear: Gear,
     ) -> Guard:
         return Guard(
             trial_id="rig",
@@ -204,6 +268,7 @@ class Rig:
             sums=self.sums,
             deadline_us=round(self._task.deadline_s * 1_000_000),
             limits=self._limits,
+            gear=gear,
         )
 
     def run(self) -> Ran:
@@ -211,8 +276,8 @@ class Rig:
         end, reason = End.ACCEPTED, ""
         sealed = self.suite.sealed(TASK)
         try:
-            self.agent.run(self._task, self.runtime, Oracle(sealed.oracle, sealed.say))
-            self.guard.finish()
+            oracle = Oracle(sealed.oracle, sealed.say)
+            lead(self.agent, lambda: self.agent, self._task, self.runtime, oracle, self.guard)
         except TrialStopped as stopped:
             end, reason = stopped.end, stopped.reason
         packet = self.guard.tally.packet

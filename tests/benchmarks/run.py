@@ -29,11 +29,11 @@ def child_cpu_s(argv: list[str]) -> float:
     return after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
 
 
-def told(python: Path | str, script: str, *arguments: int) -> dict[str, float]:
+def told(python: Path | str, script: str, *arguments: int) -> dict[str, Any]:
     """Run a script of this folder and read the JSON it prints."""
     argv = [str(python), str(HERE / script), *map(str, arguments)]
     done = subprocess.run(argv, check=True, capture_output=True, text=True)
-    answer: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+    answer: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return answer
 
 
@@ -46,6 +46,8 @@ def measure() -> dict[str, float | None]:
         peer = told(PEER, "peer_inspect.py", TRIALS // 2) if PEER.exists() else {}
         wire = told(sys.executable, "model_call.py", CALLS)
         box = told(sys.executable, "container.py", STARTS)
+        decide = told(sys.executable, "controller.py", 1000)
+        ledger = told(sys.executable, "ledger.py", 300)
         rounds.append(
             {
                 "trial": ours["cpu_ms_per_trial"],
@@ -53,6 +55,9 @@ def measure() -> dict[str, float | None]:
                 "start": ours["start_cpu_s"],
                 "peer_start": peer.get("start_cpu_s"),
                 "help": child_cpu_s([sys.executable, "-m", "hfr_bench", "--help"]),
+                "decide": decide["us_per_task"],
+                "loop": decide["loop_ns"],
+                "sqlite": ledger["sqlite_us"]["best"],
                 **wire,
                 **{name: box.get(name) for name in ("cold_s", "warm_s", "raw_s")},
             }
@@ -84,6 +89,8 @@ def cells(found: dict[str, float | None]) -> list[tuple[str, ...]]:
         row("CPU ms a trial (one tool call, in-process model)", "trial", "peer_trial", "≤ 5"),
         row("CPU s to start (imports)", "start", "peer_start", "≤ 1"),
         row("CPU s of `hfr-bench --help`", "help", aim="≤ 0.3"),
+        row("CPU µs of hfr's decisions in a task of 6.7 attempts", "decide", "loop", "≤ 40"),
+        row("CPU µs of PREPARED + COMMITTED in SQLite", "sqlite", aim="≤ 100"),
         row("CPU ms a model call, client → server", "direct_ms"),
         row("CPU ms a model call, client → gateway → server", "gateway_ms", "direct_ms"),
         row("s of a container trial beyond its work, cold", "cold_s", "raw_s", "≤ 1"),
@@ -109,7 +116,8 @@ may use as well: trust the ratios before the figures. Python {platform.python_ve
 {table}
 
 *Beside*: Inspect 0.3.285 with its mock model and one tool call a sample (first two rows), in the
-same run; the call without the gateway; for containers (wall time, a host that does nothing) what
+same run; 1,000 turns of an empty loop, which take 15 µs where nobody else works; the call without
+the gateway; for containers (wall time, a host that does nothing) what
 the engine itself takes for run, one exec and `rm -f`, through the same API. A trial of ours is the
 whole one: guard, onion, fault cursor, hash-chained trace file synced at start and end, checker.
 """

@@ -32,7 +32,11 @@ def refused(capsys: pytest.CaptureFixture[str], *args: str) -> str:
         ("baseline: no_retry", "baseline: nobody", ("analysis.baseline", "'nobody'", "hfr")),
         ("arm: hfr", "arm: nobody", ("controls.arm", "'nobody'")),
         ("name: blind_resend,", "name: hfr,", ("'hfr'", "twice")),
-        ("strategy: blind_resend", "strategy: hfr, config: {tries: 3}", ("tries", "retries_per")),
+        (
+            "strategy: blind_resend",
+            "strategy: hfr, config: {tries: 3}",
+            ("tries", "known: version, retry"),
+        ),
         ("origin: rehearsal", "origin: live", ("origin", "never mixed")),
         ("v: 1", "limits: {tool_timeout_s: 0.3}", ("tool_price.latency_s", "below")),
         ("v: 1", "v: [", ("prereg.yaml", "YAML")),

@@ -144,7 +144,8 @@ def test_validate_says_fit_and_names_every_tool(capsys):
 
 
 def test_list_tells_what_there_is(capsys):
-    for what in ("suites", "strategies", "faults", "agents", "sandboxes", "llms", "executors"):
+    plugs = ("suites", "strategies", "agents", "sandboxes", "llms", "executors", "stores")
+    for what in (*plugs, "faults"):
         assert run(["list", what, "--json"]) == 0
         assert json.loads(capsys.readouterr().out)
     assert run(["list", "tasks", "tau2"]) == 0

@@ -67,7 +67,7 @@ class Boundary:
 
 def test_the_shipped_kinds_are_delivered_as_declared() -> None:
     injector = ToolCallInjector()
-    assert injector.kinds() == {"tool_5xx", "tool_outcome_unknown"}
+    assert injector.kinds() == {"runtime_crash", "tool_5xx", "tool_outcome_unknown"}
     check_injector(injector, content.kinds())
     check_injector(ToolCallInjector(KINDS), KINDS)
 

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from hfr_bench.lab.step import Step, TrialStopped
-from hfr_bench.model.attempt import Call, Decision, Intent, Observation
+from hfr_bench.model.attempt import Call, Decision, Intent, LedgerMove, Observation
 from hfr_bench.model.task import ToolSpec
-from hfr_bench.model.terms import Action, Channel, End, SideEffect
+from hfr_bench.model.terms import Action, Channel, End, LedgerState, SideEffect
 from hfr_bench.recovery.hfr import Hfr
 from hfr_bench.recovery.kit import Kit
 from hfr_bench.recovery.strategies import BlindResend
@@ -54,7 +54,16 @@ def test_a_write_that_is_asked_for_anew_goes_out_under_its_old_key() -> None:
         sent.append(dict(call.payload))
         return lost() if len(sent) < 3 else fine()
 
-    made = Rig(Hfr({"retries_per_step": 1}, Kit(equipment=FULL)))
+    prepared = (LedgerMove("the-key", "stepless", LedgerState.PREPARED, "pay"),)
+    decisions = [
+        Decision(Action.DISPATCH, moves=prepared),
+        Decision(Action.RETRY),
+        Decision(Action.DISPATCH),
+        Decision(Action.REPLAN),
+        Decision(Action.DISPATCH, key="the-key"),
+        Decision(Action.ACCEPT),
+    ]
+    made = Rig(FakeStrategy(decisions))
     made.guard.onion = {Channel.TOOL: FakePort(pay)}
     assert made.guard.run(STEP).action is Action.REPLAN
     again = replace(INTENT, key="another-key")

@@ -10,6 +10,10 @@ import pytest
 from hfr_bench.errors import BadInputError, InfrastructureError
 from hfr_bench.lab.wire import Bench, Place, configured, open_suite
 from hfr_bench.model.prereg import Preregistration
+from hfr_bench.recovery.deploy import Canary
+from hfr_bench.recovery.hfr import Hfr
+from hfr_bench.recovery.shadow import Shadow
+from hfr_bench.recovery.strategies import ExpRetry, NoRetry
 
 
 def prereg(**fields: Any) -> Preregistration:
@@ -79,3 +83,24 @@ def test_a_suite_opens_outside_any_experiment(tmp_path: Path) -> None:
         assert (suite.name, sandbox.name) == ("tau2", "process")
     with pytest.raises(BadInputError, match="unknown suite"), open_suite("x", Place(tmp_path)):
         pass
+
+
+@pytest.mark.parametrize(
+    ("deployment", "kind"),
+    [
+        ({}, Hfr),
+        ({"mode": "shadow"}, Shadow),
+        ({"mode": "canary", "canary_percent": 50}, Canary),
+        ({"mode": "off"}, ExpRetry),
+        ({"kill_switch": True}, ExpRetry),
+        ({"tenants": {"default": False}}, ExpRetry),
+    ],
+)
+def test_hfr_is_let_loose_as_far_as_its_deployment_says(deployment: Any, kind: type) -> None:
+    arms = [
+        {"name": "no_retry", "strategy": "no_retry"},
+        {"name": "hfr", "strategy": "hfr", "config": {"deployment": deployment}},
+    ]
+    with Bench(prereg(arms=arms)) as bench:
+        assert type(bench.strategy(bench.arm("hfr"))) is kind
+        assert type(bench.strategy(bench.arm("no_retry"))) is NoRetry

@@ -1,8 +1,6 @@
-"""Table 4, and provider responses of real shape that it decides.
+"""Table 4, provider responses of real shape that it decides, and stated waits.
 
-Of the recorded shapes (facts/provider_errors.jsonl) these are left out, because no rule knows
-them yet: content filters and refusals that carry no `content_policy` code, context overflows told
-in prose, and answers that are 200 but empty.
+The long table is in `test_classify_responses`.
 """
 
 import json
@@ -106,7 +104,7 @@ def test_recorded_provider_errors(name: str, status: int, body: str, wanted: str
         (MODEL, refused(400), "T7"),
         *((channel, refused(status), "T7") for channel in Channel for status in (401, 403)),
         (MODEL, refused(400, '{"error": {"code": "content_policy_violation"}}'), "T8"),
-        (MODEL, refused(200, "not json"), "V1"),
+        (MODEL, refused(200, "not json"), "T1"),
     ],
     ids=str,
 )

@@ -7,6 +7,7 @@ import pytest
 
 from hfr_bench.model.attempt import (
     Attempted,
+    Compressed,
     Decision,
     Finishing,
     Intent,
@@ -51,6 +52,9 @@ class Led:
 
     def reconcile(self, at: StepView, landed: Landed, seen: Observation | None = None) -> Decision:
         return self._ask(Reconciled(at, seen or fine(), landed))
+
+    def compress(self, at: StepView, done: bool) -> Decision:
+        return self._ask(Compressed(at, done))
 
     def prepare(self, at: StepView, seen: Observation) -> Decision:
         return self._ask(Prepared(at, seen))
@@ -114,16 +118,43 @@ def test_what_no_retry_clears_is_not_retried(level: SideEffect | None, seen: Obs
     led, at = Led(), view(level)
     led.propose(at)
     decision = led.attempt(at, seen)
-    if level is SideEffect.QUERYABLE:
+    mended = seen.status == 400 and level not in (None, SideEffect.IRREVERSIBLE)
+    if level is SideEffect.QUERYABLE or (mended and level is SideEffect.IDEMPOTENT):
         assert decision.action is Action.RECONCILE
         decision = led.reconcile(at, Landed.ABSENT)
-    assert (decision.action, decision.debit) == (Action.ESCALATE, 0)
+    wanted = (Action.REPLAN, 1) if mended else (Action.ESCALATE, 0)
+    assert (decision.action, decision.debit) == wanted
 
 
-def test_a_refusal_and_an_overflow_go_to_a_person() -> None:
-    for code in ("content_policy_violation", "context_length_exceeded"):
-        seen = refused(400, f'{{"error": {{"code": "{code}"}}}}')
-        assert Led().attempt(view(), seen).action is Action.ESCALATE
+def test_a_bad_call_is_mended_once() -> None:
+    led, read = Led(), view(SideEffect.READ)
+    assert led.attempt(read, refused(400)).action is Action.REPLAN
+    assert led.attempt(read, refused(400)).action is Action.ESCALATE
+
+
+def test_a_refusal_goes_to_a_person() -> None:
+    seen = refused(400, '{"error": {"code": "content_policy_violation"}}')
+    assert Led().attempt(view(), seen).action is Action.ESCALATE
+
+
+def test_a_context_that_is_too_long_is_made_shorter_once() -> None:
+    seen = refused(400, '{"error": {"code": "context_length_exceeded"}}')
+    led = Led()
+    assert led.attempt(view(), seen).action is Action.COMPRESS
+    assert led.compress(view(), done=True).action is Action.DISPATCH
+    assert led.attempt(view(), seen).action is not Action.COMPRESS
+    led = Led()
+    led.attempt(view(), seen)
+    assert led.compress(view(), done=False).action is Action.ESCALATE
+    bare = replace(KIT, equipment=FULL.model_copy(update={"ladder": False}))
+    assert Led(bare).attempt(view(), seen).action is Action.ESCALATE
+
+
+def test_a_context_that_would_be_too_long_is_made_shorter_before() -> None:
+    led = Led()
+    assert led.propose(view(tokens=900, context_left=0)).action is Action.COMPRESS
+    assert led.propose(view(tokens=900, context_left=0)).action is Action.DISPATCH
+    assert Led().propose(view(tokens=900, context_left=100)).action is Action.DISPATCH
 
 
 def test_an_overloaded_model_is_left_for_its_equal_once() -> None:
@@ -245,7 +276,7 @@ def test_r3_is_never_sent_again(seen: Observation) -> None:
 
 
 def test_budgets_of_step_and_task_are_both_kept() -> None:
-    led = Led(retries_per_step=2, retries_per_task=3)
+    led = Led(retry={"max_attempts_per_step": 3, "max_retries_per_task": 5})
     actions = [
         led.attempt(view(SideEffect.READ, step), refused(500)).action for step in (1, 1, 1, 2, 2)
     ]
@@ -269,7 +300,11 @@ def test_a_write_asked_for_anew_meets_its_unresolved_twin() -> None:
     led = Led(retries_per_step=0)
     first = view(SideEffect.IDEMPOTENT)
     led.propose(first)
-    assert led.attempt(first, lost()).action is Action.REPLAN
+    assert led.attempt(first, lost()).action is Action.RECONCILE
+    assert led.reconcile(first, Landed.ABSENT).action is Action.REPLAN
+    led = Led()
+    led.propose(first)
+    led.attempt(first, lost())
     second = view(SideEffect.IDEMPOTENT, step=2)
     assert led.propose(second).reason == "idempotent: same key again"
     decision = led.attempt(second, fine())
@@ -290,3 +325,16 @@ def test_decisions_name_what_they_believe() -> None:
     assert decision.fault is not None
     assert decision.fault.fault_class is FaultClass.RATE_LIMIT
     assert decision.fault.retry_after_us == 5_000_000
+
+
+def test_a_known_plan_shares_the_tasks_retries_out() -> None:
+    """Weights 0, 1, 1 of ten retries, one kept for the last step (paper §4.8)."""
+    kit = replace(KIT, equipment=Equipment(), weights=(0.0, 1.0, 1.0))
+    more = {"max_attempts_per_step": 9, "max_retries_per_task": 10, "same_class_k": 99}
+    made = []
+    for step in (1, 2, 3):
+        led, at, retries = Led(kit, retry=more), view(None, step), 0
+        while led.attempt(at, refused(500)).action is Action.RETRY:
+            retries += 1
+        made.append(retries)
+    assert made == [0, 4, 5]

@@ -18,7 +18,7 @@ from hfr_bench.recovery.hfr import Hfr
 from hfr_bench.recovery.kit import Kit
 from hfr_bench.recovery.strategies import BlindResend, FixedRetry
 from hfr_bench.testing import laws
-from hfr_bench.testing.rig import FULL, Ran, Rig, StepsAgent, fault, lost_answer
+from hfr_bench.testing.rig import FULL, Ran, Rig, StepsAgent, crash, fault, lost_answer
 from hfr_bench.testing.shop import TOOLS, agent_step
 
 KIT = Kit(equipment=FULL, chance_key=("shop", 1))
@@ -106,6 +106,31 @@ def test_propositions_2_and_3_nothing_is_duplicated(
     given_up = any(e.body.action == "REPLAN" for e in ran.events if e.body.type == "step_ended")
     if ran.end is End.ACCEPTED and not given_up:
         assert ran.grade.goal_met
+
+
+crashes = st.lists(
+    st.builds(
+        crash,
+        st.sampled_from([tool.name for tool in TOOLS]),
+        st.sampled_from([1, 1, 2, 3]),
+        lands=st.booleans(),
+    ),
+    max_size=4,
+    unique_by=lambda event: event.injection_id,
+)
+
+
+@CAREFUL
+@given(schedules, crashes)
+def test_propositions_2_and_3_hold_across_crashes_of_the_runtime(
+    faults: list[FaultEvent], dies: list[FaultEvent]
+) -> None:
+    """Its state is a checkpoint's then; the ledger's store knows more (paper §5.4)."""
+    ran = run([*dies, *faults], {})
+    assert ran.duplicates == ran.effects.unwanted == 0
+    assert ran.world.mails in ([], ["hi"])
+    assert laws.illegal_moves(ran.events) == []
+    assert ran.packet_true is not False
 
 
 @CAREFUL

@@ -8,7 +8,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hfr_bench.faults.draw import uniform
-from hfr_bench.model.attempt import Attempted, Finishing, Intent, Observation, StepView, Truth
+from hfr_bench.model.attempt import (
+    Attempted,
+    Finishing,
+    Intent,
+    Observation,
+    Proposed,
+    Restored,
+    StepView,
+    Truth,
+)
 from hfr_bench.model.prereg import Equipment
 from hfr_bench.model.terms import Action, Channel, End, SideEffect
 from hfr_bench.ports.strategy import Strategy
@@ -254,3 +263,22 @@ def test_oracle_recovery_duplicates_nothing_under_any_schedule(faults: list[Any]
 def _view(attempts: int = 1, channel: Channel = Channel.MODEL) -> StepView:
     intent = Intent("i", channel, "m", SideEffect.READ, "d", "", "")
     return StepView(1, intent, "model:agent", "m", attempts, 0, 60_000_000)
+
+
+def written(key: str) -> StepView:
+    intent = Intent("i", Channel.TOOL, "pay", SideEffect.QUERYABLE, "d", f"{key}.1", key)
+    return StepView(1, intent, "tool:pay", "pay", 0, 0, 1, can_reconcile=True)
+
+
+def test_the_oracle_is_told_what_is_in_after_a_crash() -> None:
+    """A write that is in is not made again, as often as it is in."""
+    oracle = OracleRecovery({}, KIT)
+    write = written("pay")
+    for times in (0, 1, 2):
+        state, decision = oracle.decide({}, Restored(0, 1, (), landed=("pay",) * times))
+        assert decision.action is Action.ACCEPT
+        taken = []
+        for _ in range(3):
+            state, decision = oracle.decide(state, Proposed(write))
+            taken.append(decision.action)
+        assert taken == [Action.RECONCILE] * times + [Action.DISPATCH] * (3 - times)

@@ -112,7 +112,7 @@ class Lingering(Good):
         (Changing, "its state changes when it is written out"),
         (Remembering, "not deterministic"),
         (Endless, "no end after 200 decisions"),
-        (Impossible, "VERIFY on Attempted cannot be carried out"),
+        (Impossible, "VERIFY at .* cannot be carried out"),
         (Impatient, "delay and debit are 0 or more"),
         (Trespassing, "moved the entry of another write"),
         (Jumping, "None -> COMMITTED is illegal"),

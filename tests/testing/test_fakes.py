@@ -7,6 +7,7 @@ from hfr_bench.model.ledger import Checkpoint, LedgerEntry, Reservation
 from hfr_bench.model.terms import Channel, CheckLevel, LedgerState, Origin
 from hfr_bench.model.trace import Said, StepEnded
 from hfr_bench.ports.llm import ModelScope
+from hfr_bench.ports.verifier import Check
 from hfr_bench.recovery.ledger import LedgerConflictError
 from hfr_bench.testing.fakes import (
     FakeBackend,
@@ -19,12 +20,12 @@ from hfr_bench.testing.fakes import (
     FakePort,
     FakeSummarizer,
     FakeUser,
-    FakeVerifier,
     ListSink,
     fine,
     lost,
     refused,
 )
+from hfr_bench.testing.rig import ScriptedChecks
 
 CALL = Call(1, "tool:x", 1, 1, Channel.TOOL, "x", 1_000_000, {})
 
@@ -108,7 +109,12 @@ def test_the_smaller_ones() -> None:
         store.save(Checkpoint(trial_id="t", seq=seq, at_us=0))
     assert store.last("t") == store.saved[1]
     verdict = Verdict(CheckLevel.TRANSPORT, passed=True)
-    assert FakeVerifier([verdict]).verify(CheckLevel.TRANSPORT, "x", fine()) is verdict
+    checks, check = (
+        ScriptedChecks(lambda *_: verdict),
+        Check("x", {}, fine(), (), lambda *_: fine()),
+    )
+    assert checks.verify(CheckLevel.TRANSPORT, check) is verdict
+    assert checks.asked == [(CheckLevel.TRANSPORT, check, ())]
     messages = [{"n": n} for n in range(5)]
     assert FakeSummarizer(2).compress(messages) == [{"n": 0}, {"n": 3}, {"n": 4}]
 

@@ -53,14 +53,15 @@ class DeskVerifier:
     def _second_look(self, spec: ToolSpec, check: Check) -> Verdict:
         level, contract = CheckLevel.SEMANTIC, spec.reconcile
         if contract is None:
-            return Verdict(level, passed=True, quality=UNDECIDED if spec.level.writes else 1.0)
+            blind = spec.level.writes
+            return Verdict(level, True, UNDECIDED if blind else 1.0, undecided=blind)
         seen = check.look(contract.read, contract.fill(check.arguments))
         landed = Landed.UNKNOWN
         if seen.answered and not seen.domain_error:
             landed = self._landed(contract.landed, check.before, seen.body, check.arguments)
         why = (f"{contract.read} shows {check.tool} as {landed}",)
         if landed is Landed.UNKNOWN:
-            return Verdict(level, passed=True, quality=UNDECIDED, reasons=why)
+            return Verdict(level, True, UNDECIDED, why, undecided=True)
         done = landed is Landed.COMMITTED
         return Verdict(level, passed=done, quality=float(done), reasons=why)
 
@@ -71,7 +72,7 @@ def _verdict(level: CheckLevel, found: Iterable[str | None]) -> Verdict:
     reasons = tuple(reason for reason in listed if reason is not None)
     undecided = len(reasons) < len(listed)
     quality = 0.0 if reasons else UNDECIDED if undecided else 1.0
-    return Verdict(level, passed=not reasons, quality=quality, reasons=reasons)
+    return Verdict(level, not reasons, quality, reasons, undecided=undecided and not reasons)
 
 
 def _transport(spec: ToolSpec, check: Check) -> Iterable[str]:

