@@ -15,8 +15,9 @@ from hfr_bench.model.terms import Layer
 
 LAYER_POINTS = {
     Layer.MODEL: ("model:",),
-    Layer.TOOL: ("tool:", "prepare:", "reconcile:"),
+    Layer.TOOL: ("tool:", "prepare:", "reconcile:", "ledger:"),
     Layer.ENVIRONMENT: ("tool:",),
+    Layer.SEMANTIC: ("tool:",),
 }
 
 

@@ -6,29 +6,39 @@ event must have been live at each attempt. There, the answer must have the event
 and the request must have landed exactly if the event says so; everywhere else, the answer must be
 the one that the world (or the model server) gave to this very attempt. The injectors' marks
 (`fault_injected`, names and kinds in `upstream_hit`) are never read: they would prove intentions.
+
+What needs the real call at the tool boundary (`model.effects`) is held to the same truths: an
+altered answer is another than the world's, a stale one is the world's own of an earlier time, a
+late call runs once, after its attempt, and a key that is ignored is missing where the tool ran.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from hfr_bench.faults import held, match
+from hfr_bench.faults.dialects import CHAT, speaks
 from hfr_bench.faults.expect import Place, expected
-from hfr_bench.faults.shape import Shape, declared, wire
+from hfr_bench.faults.ledgers import PREFIX, announced
+from hfr_bench.faults.reading import Attempt, Landing, Read, read
+from hfr_bench.faults.shape import answers, declared, lands, wire
+from hfr_bench.model.effects import Alter, Boundary, Forget, Late, Stale
 from hfr_bench.model.report import AuditRow
-from hfr_bench.model.schedule import FaultEvent, FaultSchedule, KindSpec, Respond
-from hfr_bench.model.terms import Channel, ClockKind, Layer
-from hfr_bench.model.trace import (
-    AttemptEnded,
-    AttemptStarted,
-    EffectExecuted,
-    TraceEvent,
-    UpstreamHit,
-)
+from hfr_bench.model.schedule import FaultEvent, FaultSchedule, KindSpec
+from hfr_bench.model.terms import Channel, Layer
+from hfr_bench.model.trace import AttemptEnded, TraceEvent
 
-DIALECTS = {Channel.MODEL: "openai_chat", Channel.TOOL: "tool"}
-LAYERS = {Channel.MODEL: (Layer.MODEL,), Channel.TOOL: (Layer.TOOL, Layer.ENVIRONMENT)}
-AUDITED = frozenset({"trial_started", "attempt_started", "attempt_ended", "effect", "upstream_hit"})
+DIALECTS = {Channel.MODEL: CHAT, Channel.TOOL: "tool"}
+LAYERS = {
+    Channel.MODEL: (Layer.MODEL,),
+    Channel.TOOL: (Layer.TOOL, Layer.ENVIRONMENT, Layer.SEMANTIC),
+}
+AUDITED = frozenset(
+    {
+        *("trial_started", "attempt_started", "attempt_ended", "effect", "upstream_hit"),
+        *("ledger_moved", "decided"),
+    }
+)
 """The bodies that the audit reads; a store may leave out all others."""
 
 _SHOWN = 5
@@ -48,13 +58,26 @@ class Delivery(NamedTuple):
         return not self.mismatch
 
 
+class Meeting(NamedTuple):
+    """An event met by one attempt: the numbers of its first and last line in the trace."""
+
+    event: FaultEvent
+    line: int
+    last: int
+
+
 class KindSums(NamedTuple):
-    """The events of one kind: planned, met, seen as declared; what was seen instead."""
+    """The events of one kind: planned, met, seen as declared; what was seen instead.
+
+    `observed`: how often its observation points were passed, of how often they could be told
+    (`faults.observe`): name, k, n.
+    """
 
     scheduled: int
     reached: int
     delivered: int
     mismatched: tuple[str, ...] = ()
+    observed: tuple[tuple[str, int, int], ...] = ()
 
 
 class TrialAudit(NamedTuple):
@@ -62,7 +85,7 @@ class TrialAudit(NamedTuple):
 
     The others are about attempts at which no event was live. `failed`: got no answer; a live
     service does that by itself. `untrue`: what was seen is not what the world or the model server
-    did; nothing excuses that.
+    did; nothing excuses that. `meetings`: every attempt that met an event, if it was delivered.
     """
 
     arm: str
@@ -70,6 +93,7 @@ class TrialAudit(NamedTuple):
     failed: tuple[str, ...] = ()
     untrue: tuple[str, ...] = ()
     deliveries: tuple[Delivery, ...] = ()
+    meetings: tuple[Meeting, ...] = ()
 
 
 class Agenda:
@@ -80,6 +104,7 @@ class Agenda:
 
     def __init__(self, schedule: FaultSchedule) -> None:
         self.counts = Counter((event.layer.value, event.kind) for event in schedule.events)
+        self.of_the_ledger = any(e.point.startswith(PREFIX) for e in schedule.events)
         self._order = {event.injection_id: n for n, event in enumerate(schedule.events)}
         self._steps: dict[tuple[Layer, str, int], list[FaultEvent]] = {}
         for event in schedule.events:
@@ -94,44 +119,6 @@ class Agenda:
     def ordered(self, deliveries: Iterable[Delivery]) -> tuple[Delivery, ...]:
         """In the order of the schedule."""
         return tuple(sorted(deliveries, key=lambda one: self._order[one.event.injection_id]))
-
-
-@dataclass(slots=True)
-class _Attempt:
-    """One attempt as the outer recorder saw it, and the truths between its two lines."""
-
-    start: TraceEvent
-    sent: AttemptStarted
-    end: TraceEvent | None = None
-    seen: AttemptEnded | None = None
-    effects: list[EffectExecuted] = field(default_factory=list)
-    hits: list[UpstreamHit] = field(default_factory=list)
-
-    @property
-    def name(self) -> str:
-        return f"{self.sent.point} #{self.sent.occurrence} attempt {self.start.attempt}"
-
-    @property
-    def place(self) -> Place:
-        sent, start = self.sent, self.start
-        return Place(sent.point, sent.occurrence, start.attempt, sent.target, start.t_us)
-
-
-class _Read(NamedTuple):
-    """A trace, sorted: its attempts, truths that belong to none, and whether time was virtual."""
-
-    attempts: list[_Attempt]
-    stray: list[str]
-    virtual: bool
-
-
-class _Terms(NamedTuple):
-    """What else the attempts are held to: the kinds, injectors in place, and declared times."""
-
-    kinds: Mapping[str, KindSpec]
-    injected: bool
-    virtual: bool
-    tool_latency_us: int | None
 
 
 def audit(
@@ -155,24 +142,100 @@ def audit(
         tool_latency_us: what a tool attempt takes on a virtual clock; None = not checked.
     """
     agenda = schedule if isinstance(schedule, Agenda) else Agenda(schedule)
-    read = _read(events)
-    terms = _Terms(kinds, injected, read.virtual, tool_latency_us if read.virtual else None)
+    events = events if isinstance(events, Sequence) else tuple(events)
+    trace = read(events)
+    terms = match.Terms(kinds, injected, trace.virtual, tool_latency_us if trace.virtual else None)
+    book = _Book(trace, _met(trace.attempts, agenda if injected else None), terms)
     met: dict[str, Delivery] = {}
-    failed, untrue = [], read.stray
-    for attempt, live in _met(read.attempts, agenda if injected else None):
+    failed, untrue = [], [*trace.stray, *book.stray]
+    for attempt, live in book.attempts():
         if live is not None:
             before = met.get(live.injection_id)
-            problem = _mismatch(attempt, live, terms)
+            problem = _mismatch(attempt, live, book)
             met[live.injection_id] = (
                 before if before and before.mismatch else Delivery(live, problem)
             )
         elif attempt.seen is not None and not attempt.seen.answered:
-            failed.append(f"{attempt.name}: {_seen(attempt.seen)}")
-        elif attempt.seen is not None and (problem := _untrue(attempt, attempt.seen, terms)):
+            failed.append(f"{attempt.name}: {match.told(attempt.seen)}")
+        elif attempt.seen is not None and (problem := match.untrue(attempt, attempt.seen, terms)):
             untrue.append(f"{attempt.name}: {problem}")
+    if agenda.of_the_ledger and injected:
+        failed += _of_the_ledger(events, agenda, met, book.meetings)
     deliveries = agenda.ordered(met.values())
     sums = _sums(agenda.counts, deliveries) if injected else {}
-    return TrialAudit(arm, sums, tuple(failed), tuple(untrue), deliveries)
+    good = tuple(one for one in book.meetings if met[one.event.injection_id].delivered)
+    return TrialAudit(arm, sums, tuple(failed), tuple(untrue), deliveries, good)
+
+
+class _Book:
+    """The attempts of a trial with their events, and what is kept from one to the next.
+
+    `stray`: tools that ran outside any attempt, and that no late call explains.
+    """
+
+    def __init__(
+        self,
+        trace: Read,
+        met: Sequence[tuple[Attempt, FaultEvent | None]],
+        terms: match.Terms,
+    ) -> None:
+        self.terms = terms
+        self.meetings: list[Meeting] = []
+        self.first: dict[str, Attempt] = {}
+        self._met = met
+        self._history = held.History()
+        late = [a.sent.operation_id for a, event in met if isinstance(self._of(event), Late)]
+        self.landed: Mapping[str, Sequence[Landing]] = trace.set_aside(late)
+        self.behind = held.next_of_its_write(trace.attempts) if late else {}
+        self._stale = any(isinstance(self._of(event), Stale) for _, event in met)
+        self.stray = [
+            f"{one.body.point}: a tool ran outside any attempt"
+            for one in trace.ran
+            if one.inside is None and one.body.operation_id not in self.landed
+        ]
+
+    def attempts(self) -> Iterator[tuple[Attempt, FaultEvent | None]]:
+        """Each attempt in turn, with the event that it met: one that could take effect."""
+        for attempt, event in self._met:
+            live = event
+            if event is not None and isinstance(self._of(event), Stale):
+                fresh = event.effect_lands is False or self.old(attempt) is None
+                live = None if fresh else event
+            if live is not None:
+                self.first.setdefault(live.injection_id, attempt)
+                last = attempt.line if attempt.last is None else attempt.last
+                self.meetings.append(Meeting(live, attempt.line, last))
+            yield attempt, live
+            if self._stale:
+                self._history.passed(attempt)
+
+    def old(self, attempt: Attempt) -> str | None:
+        """What a stale answer must be; None where none can be."""
+        return self._history.old(attempt)
+
+    def _of(self, event: FaultEvent | None) -> object:
+        kind = None if event is None else self.terms.kinds.get(event.kind)
+        return None if kind is None else kind.wire.get(DIALECTS[Channel.TOOL])
+
+
+def _of_the_ledger(
+    events: Sequence[TraceEvent],
+    agenda: Agenda,
+    met: dict[str, Delivery],
+    meetings: list[Meeting],
+) -> Iterator[str]:
+    """Adds the ledger's own events to what was met; tells of failures that nobody planned."""
+    found = announced(events)
+    places = [one.place for one in found]
+    live = expected(agenda.within(Layer.TOOL, places), places)
+    for one, event in zip(found, live, strict=True):
+        where = f"{one.place.point} #{one.place.occurrence}"
+        if event is not None:
+            problem = "" if one.failed else f"{event.injection_id} at {where}: the ledger moved"
+            met[event.injection_id] = Delivery(event, problem)
+            meetings.append(Meeting(event, one.line, one.line))
+        elif one.failed:
+            yield f"{where}: the ledger failed"
 
 
 def _sums(
@@ -181,9 +244,14 @@ def _sums(
     sums = {key: KindSums(count, 0, 0) for key, count in planned.items()}
     for one in deliveries:
         key = (one.event.layer.value, one.event.kind)
-        scheduled, reached, delivered, mismatched = sums[key]
-        mismatched = (*mismatched, one.mismatch) if one.mismatch else mismatched
-        sums[key] = KindSums(scheduled, reached + 1, delivered + one.delivered, mismatched)
+        so_far = sums[key]
+        found = (one.mismatch,) if one.mismatch else ()
+        sums[key] = KindSums(
+            so_far.scheduled,
+            so_far.reached + 1,
+            so_far.delivered + one.delivered,
+            (*so_far.mismatched, *found),
+        )
     return sums
 
 
@@ -207,42 +275,9 @@ def rows(audits: Iterable[TrialAudit]) -> tuple[AuditRow, ...]:
     )
 
 
-def _read(events: Iterable[TraceEvent]) -> _Read:
-    """Pair the lines of each attempt (attempts of a trial never overlap), with truths between.
-
-    Bodies are told apart by `type`: readers of many traces bring no records but their like.
-    """
-    attempts: list[_Attempt] = []
-    stray: list[str] = []
-    virtual = False
-    inside: _Attempt | None = None
-    for event in events:
-        body = event.body
-        if body.type == "attempt_started":
-            inside = _Attempt(event, body)
-            attempts.append(inside)
-        elif body.type == "attempt_ended":
-            if inside is not None:
-                inside.end, inside.seen = event, body
-            inside = None
-        elif body.type == "effect":
-            if inside is not None:
-                inside.effects.append(body)
-            elif body.actor != "user":
-                stray.append(f"{body.point}: a tool ran outside any attempt")
-        elif body.type == "upstream_hit":
-            if inside is not None:
-                inside.hits.append(body)
-            elif virtual and body.point.startswith("model:"):
-                stray.append(f"{body.point}: a request reached the gateway outside any attempt")
-        elif body.type == "trial_started":
-            virtual = body.clock == ClockKind.VIRTUAL
-    return _Read(attempts, stray, virtual)
-
-
 def _met(
-    attempts: Sequence[_Attempt], agenda: Agenda | None
-) -> list[tuple[_Attempt, FaultEvent | None]]:
+    attempts: Sequence[Attempt], agenda: Agenda | None
+) -> list[tuple[Attempt, FaultEvent | None]]:
     """Each attempt with the event that must be live there; every layer has events of its own."""
     live: dict[int, FaultEvent | None] = {}
     if agenda is None:
@@ -255,94 +290,50 @@ def _met(
     return [(attempt, live.get(n)) for n, attempt in enumerate(attempts)]
 
 
-def _mismatch(attempt: _Attempt, event: FaultEvent, terms: _Terms) -> str:
+def _mismatch(attempt: Attempt, event: FaultEvent, book: _Book) -> str:
     """What speaks against delivery, in words; "" if nothing does."""
+    terms = book.terms
     kind, dialect = terms.kinds.get(event.kind), DIALECTS[attempt.sent.channel]
     where = f"{event.injection_id} {event.kind} at {attempt.name}"
     if kind is None:
         return f"{where}: unknown kind"
-    if dialect not in kind.wire:
+    if not speaks(kind, dialect):
         return f"{where}: the kind does not speak {dialect}"
     if attempt.end is None or attempt.seen is None:
         return f"{where}: the attempt has no end"
     if (attempt.end.step, attempt.end.attempt) != (attempt.start.step, attempt.start.attempt):
         return f"{where}: the next end belongs to another attempt"
     effect = wire(event, kind, dialect)
-    lands = not isinstance(effect, Respond) and effect.forward
+    if isinstance(effect, Boundary):
+        problem = _held(effect, attempt, attempt.seen, book, event)
+        return f"{where}: {problem}" if problem else ""
     wanted = declared(event, kind, dialect, attempt.sent.timeout_us)
-    problem = _misshapen(attempt.seen, wanted, terms)
+    problem = match.misshapen(attempt, attempt.seen, wanted, terms, silent=answers(effect))
     if not problem and attempt.sent.channel is Channel.TOOL:
-        problem = _effect_mismatch(attempt, lands=lands)
+        problem = match.effect_mismatch(attempt, lands=lands(effect))
     elif not problem:
-        problem = _hit_mismatch(attempt, lands=lands)
+        problem = match.hit_mismatch(attempt, lands=lands(effect))
     return f"{where}: {problem}" if problem else ""
 
 
-def _misshapen(seen: AttemptEnded, wanted: Shape, terms: _Terms) -> str:
-    """Where an answer differs from the declared shape."""
-    shape = wanted.exception or f"status {wanted.status} body {wanted.response_digest[:8]}"
-    same = (
-        seen.exception == wanted.exception
-        if wanted.exception is not None
-        else (seen.status, seen.response_digest, seen.exception)
-        == (wanted.status, wanted.response_digest, None)
-    )
-    if not same:
-        return f"declared {shape}, seen {_seen(seen)}"
-    if seen.answered:
-        return f"declared {shape}, seen as an answer"
-    if seen.retry_after != wanted.retry_after:
-        return f"declared Retry-After {wanted.retry_after}, seen {seen.retry_after}"
-    if terms.virtual and wanted.latency_us not in (None, seen.latency_us):
-        return f"declared {wanted.latency_us} µs, took {seen.latency_us} µs"
-    return ""
-
-
-def _effect_mismatch(attempt: _Attempt, *, lands: bool) -> str:
-    """A tool ran under the fault exactly if the event lets the request through, and once."""
-    ran = [one.operation_id for one in attempt.effects]
-    own = ran.count(attempt.sent.operation_id)
-    if lands and not own:
-        return "should have reached the world, but the tool did not run"
-    if ran and not lands:
-        return "should have been lost, but the tool ran"
-    if len(ran) > 1:
-        return f"the tool ran {len(ran)} times"
-    return ""
-
-
-def _hit_mismatch(attempt: _Attempt, *, lands: bool) -> str:
-    """One request reached the gateway, and the model server exactly if the event says so."""
-    if len(attempt.hits) != 1:
-        return f"{len(attempt.hits)} requests reached the gateway"
-    forwarded = attempt.hits[0].forwarded
-    if forwarded and not lands:
-        return "should have been kept back, but the model server got it"
-    if lands and not forwarded:
-        return "should have reached the model server, but did not"
-    return ""
-
-
-def _untrue(attempt: _Attempt, seen: AttemptEnded, terms: _Terms) -> str:
-    """Where an attempt without a fault saw something else than what really happened."""
-    if attempt.sent.channel is Channel.MODEL:
-        if not terms.injected:
-            return ""
-        if problem := _hit_mismatch(attempt, lands=True):
-            return problem
-        true_digest = attempt.hits[0].response_digest
-    else:
-        if problem := _effect_mismatch(attempt, lands=True):
-            return problem
-        true_digest = attempt.effects[0].response_digest
-        if terms.tool_latency_us not in (None, seen.latency_us):
-            return f"a tool takes {terms.tool_latency_us} µs, it took {seen.latency_us} µs"
-    if seen.response_digest != true_digest:
-        return f"the true answer is {true_digest[:8]}, seen {_seen(seen)}"
-    return ""
-
-
-def _seen(ended: AttemptEnded) -> str:
-    if ended.exception is not None:
-        return ended.exception
-    return f"status {ended.status} body {ended.response_digest[:8]}"
+def _held(
+    effect: Boundary, attempt: Attempt, seen: AttemptEnded, book: _Book, event: FaultEvent
+) -> str:
+    """What speaks against an effect that needs the real call."""
+    tool_us, virtual = book.terms.tool_latency_us, book.terms.virtual
+    match effect:
+        case Forget():
+            first = book.first[event.injection_id]
+            return held.forgotten(effect, attempt, seen, first, virtual=virtual)
+        case Late():
+            landed = book.landed[attempt.sent.operation_id]
+            return (
+                held.silent_for(effect.stall_s, attempt, seen, virtual=virtual)
+                or match.effect_mismatch(attempt, lands=False)
+                or held.late(effect, attempt, landed, book.behind.get(attempt.line))
+            )
+        case Alter():
+            found = held.altered(attempt, seen, tool_us)
+        case Stale():
+            found = held.stale(seen, book.old(attempt) or "", tool_us)
+    return match.effect_mismatch(attempt, lands=True) or found

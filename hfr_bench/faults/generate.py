@@ -10,6 +10,7 @@ from fnmatch import fnmatchcase
 from typing import NamedTuple
 
 from hfr_bench.faults.draw import choose, uniform
+from hfr_bench.faults.ledgers import DIALECT, PREFIX, ledger_points
 from hfr_bench.model.matrix import FaultMatrix, Mix
 from hfr_bench.model.record import short_id
 from hfr_bench.model.schedule import FaultEvent, FaultSchedule, KindSpec, Lasts
@@ -19,8 +20,11 @@ from hfr_bench.model.terms import Layer
 GENERATOR = "hfr-sampled@1"
 ATTEMPTS_MAX = 8
 
-# Layers of the kinds that may hit a point, by its own: what is around a tool hits its calls.
-_HITS = {layer: (layer,) for layer in Layer} | {Layer.TOOL: (Layer.TOOL, Layer.ENVIRONMENT)}
+# Layers of the kinds that may hit a point, by its own: what is around a tool hits its calls, and
+# what is wrong with an answer is in its calls' answers.
+_HITS = {layer: (layer,) for layer in Layer} | {
+    Layer.TOOL: (Layer.TOOL, Layer.ENVIRONMENT, Layer.SEMANTIC)
+}
 
 # What really ends an event; told only to arms that are equipped with the truth.
 _CLEARS = {"attempts": "retry", "target": "substitute", "seconds": "wait", "trial": "nothing"}
@@ -54,7 +58,7 @@ def generate(
     )
     events = tuple(
         event
-        for point in points
+        for point in (*points, *ledger_points(points))
         if (mix := mix_for(point.point, matrix)) is not None
         for occurrence in range(1, horizon + 1)
         for event in _events(draw, schedule_id, point, occurrence, mix, kinds)
@@ -148,6 +152,7 @@ def fitting_kinds(
         if point.level in kinds[name].levels
         and kinds[name].layer in _HITS[point.layer]
         and any(fnmatchcase(point.point, pattern) for pattern in kinds[name].points)
+        and (DIALECT in kinds[name].wire) is point.point.startswith(PREFIX)
     ]
 
 

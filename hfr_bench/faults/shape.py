@@ -6,22 +6,39 @@ The injector plays `wire`; the delivery audit compares what the outer recorder l
 
 from typing import NamedTuple
 
+from hfr_bench.faults.dialects import effect_in
+from hfr_bench.model.effects import Alter, Forget, Late, Stale
 from hfr_bench.model.record import text_digest
-from hfr_bench.model.schedule import Close, FaultEvent, KindSpec, Respond, Stall, Wire
+from hfr_bench.model.schedule import (
+    Close,
+    Cut,
+    Drip,
+    FaultEvent,
+    KindSpec,
+    Respond,
+    Rewrite,
+    Stall,
+    Wire,
+)
 
 TIMEOUT = "Timeout"
 CLOSED = "ConnectionClosed"
+
+REQUEST_ID = "{request_id}"
+"""In a kind's texts: an id as providers give their answers; the same for all of an event's."""
 
 
 class Shape(NamedTuple):
     """An answer (status and body digest) or an exception class, as the client reports it.
 
+    `response_digest` None: the body is another than the true one, which was altered; without a
+    status, its status is the true one's.
     `retry_after`: that header of an answer. `latency_us`: how long it takes on a virtual clock;
-    None where nothing is declared (a connection that is closed at once).
+    None where nothing is declared (a connection that is closed at once, or a real answer).
     """
 
     status: int | None = None
-    response_digest: str = ""
+    response_digest: str | None = ""
     exception: str | None = None
     retry_after: str | None = None
     latency_us: int | None = None
@@ -32,7 +49,7 @@ def wire(event: FaultEvent, kind: KindSpec, dialect: str) -> Wire:
 
     Raises KeyError if the kind does not speak the dialect.
     """
-    effect = kind.wire[dialect]
+    effect = effect_in(kind, dialect)
     if isinstance(effect, Respond):
         return effect.model_copy(
             update={
@@ -40,9 +57,21 @@ def wire(event: FaultEvent, kind: KindSpec, dialect: str) -> Wire:
                 "body": _fill(effect.body, event),
             }
         )
-    if event.effect_lands is not None:
+    if event.effect_lands is not None and isinstance(effect, Close | Stall):
         return effect.model_copy(update={"forward": event.effect_lands})
     return effect
+
+
+def lands(effect: Wire) -> bool:
+    """Whether the request reaches the world, or the model server, under an effect."""
+    return not isinstance(effect, Respond | Late) and effect.forward
+
+
+def answers(effect: Wire) -> bool:
+    """Whether a client may take what it meets for an answer: the fault is a silent one."""
+    if isinstance(effect, Rewrite):
+        return effect.answered
+    return isinstance(effect, Alter | Stale)
 
 
 def declared(event: FaultEvent, kind: KindSpec, dialect: str, timeout_us: int) -> Shape:
@@ -57,16 +86,22 @@ def declared(event: FaultEvent, kind: KindSpec, dialect: str, timeout_us: int) -
                 retry_after=headers.get("retry-after"),
                 latency_us=kind.latency_ms * 1000,
             )
-        case Close():
+        case Close() | Cut():
             return Shape(exception=CLOSED)
-        case Stall():
+        case Stall() | Drip() | Late() | Forget():
             stall_us = round(effect.stall_s * 1_000_000)
             exception = TIMEOUT if stall_us >= timeout_us else CLOSED
             return Shape(exception=exception, latency_us=min(stall_us, timeout_us))
+        case Rewrite():
+            return Shape(200, None)
+        case Alter() | Stale():
+            return Shape(response_digest=None)
 
 
 def _fill(text: str, event: FaultEvent) -> str:
     """Fill `{name}` with the event's parameters; other braces (JSON) stay as they are."""
     for name, value in event.params.items():
         text = text.replace("{" + name + "}", str(value))
+    if REQUEST_ID in text:
+        text = text.replace(REQUEST_ID, f"req_{text_digest(event.injection_id)[:24]}")
     return text

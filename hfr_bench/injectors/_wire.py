@@ -17,6 +17,7 @@ from hfr_bench.ports.injector import Scene
 
 PREFIX = "x-hfr-"
 BODY_LIMIT = 64 * 1024 * 1024
+_DIGITS = 18
 
 # RFC 9110 §7.6.1: meant for one connection only. The lengths and encodings are set anew for the
 # body that is really sent; `server` and `date` are the proxy's own, so that a served fault
@@ -148,4 +149,6 @@ class Guest:
 
 
 def _counts(text: str | None) -> bool:
-    return text is not None and text.isascii() and text.isdigit() and int(text) > 0
+    if text is None or len(text) > _DIGITS or not (text.isascii() and text.isdigit()):
+        return False
+    return int(text) > 0

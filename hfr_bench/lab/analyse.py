@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from hfr_bench.faults.audit import rows as audit_rows
+from hfr_bench.faults.observe import rows as observation_rows
 from hfr_bench.lab.controls import Found, Ran, controls
 from hfr_bench.lab.divergence import divergence, pools, reference
 from hfr_bench.lab.index import gather
@@ -25,6 +26,7 @@ from hfr_bench.model.report import (
     DivergenceRow,
     Estimate,
     HypothesisRow,
+    ObservationRow,
     PairedEstimate,
     Report,
 )
@@ -83,8 +85,7 @@ def analyse(
         audit=audits,
         voids=voids(prereg, rows, chosen, checked, main),
         controls=checks,
-        exposure=_exposure(prereg, rates, ran),
-        divergence=_divergence(prereg, rates, ran),
+        **_on_the_way(prereg, rates, ran),
         silent_kinds=silent,
     )
 
@@ -318,6 +319,23 @@ def _exposure(
         {"arm": arm, "rate": rate} | {name: cell[name] for name in names}
         for (arm, rate), cell in sums.items()
     )
+
+
+def _on_the_way(
+    prereg: Preregistration, rates: Sequence[float], ran: Sequence[Ran]
+) -> dict[str, Any]:
+    """The report's fields about what trials met, what they did about it, and where they part."""
+    return {
+        "observations": _observations(ran),
+        "exposure": _exposure(prereg, rates, ran),
+        "divergence": _divergence(prereg, rates, ran),
+    }
+
+
+def _observations(ran: Iterable[Ran]) -> tuple[ObservationRow, ...]:
+    """Observation points of all trials but the controls."""
+    found = observation_rows(one.facts.audit for one in ran if one.row.control is None)
+    return tuple(ObservationRow(**row._asdict()) for row in found)
 
 
 def _divergence(

@@ -25,8 +25,12 @@ class VirtualClock:
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """Around what is not the trial's time; here nothing passes by itself."""
-        yield
+        """Around what is not the trial's time: it stands where it stood."""
+        at = self._now_us
+        try:
+            yield
+        finally:
+            self._now_us = at
 
 
 class WallClock:

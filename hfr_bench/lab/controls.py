@@ -66,6 +66,7 @@ def controls(
         _twins(prereg, ran, INJECTOR_REMOVED, "rate 0 equals no injector at all"),
         _twins(prereg, ran, A_A, "the same arm twice gives the same trials (A/A)"),
         _derived(ran, found.underived),
+        _claims(ran),
         _no_retry_drops(prereg, by_arm),
         _blind_resend_caught(prereg, by_arm),
         _oracle_clean(prereg, by_arm),
@@ -138,6 +139,22 @@ def _derived(ran: Sequence[Ran], underived: Sequence[str]) -> ControlRow:
         passed=not underived if ran else None,
         detail=detail,
         decides=True,
+    )
+
+
+def _claims(ran: Sequence[Ran]) -> ControlRow:
+    """No ledger or tool may say what is not so, but where a silent fault has misled it.
+
+    A warning: an arm whose ledger errs is a finding, and what it did is counted from the world.
+    """
+    told = [f"{one.row.trial.trial_id} {text}" for one in ran for text in one.facts.claims]
+    detail = f"{len(told)} false claims in {len(ran)} trials"
+    if told:
+        detail += f"; first: {'; '.join(told[:_SHOWN])}"
+    return ControlRow(
+        name="ledger claims hold against the history",
+        passed=not told if ran else None,
+        detail=detail,
     )
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from hfr_bench.lab.cells import Cell, Table, named, ordered, stressed_rates, titled
-from hfr_bench.model.report import AuditRow, DivergenceRow, Report
+from hfr_bench.model.report import AuditRow, DivergenceRow, ObservationRow, Report
 
 
 def delivery(report: Report) -> Table:
@@ -38,6 +38,35 @@ def _audit_row(kind: str, layer: str, arm: str, found: Sequence[AuditRow]) -> li
 
 
 _AUDIT_SUMS = ("scheduled", "reached", "delivered")
+
+
+def observations(report: Report) -> Table | None:
+    """Observation points, kind by kind, passed by each arm; None where none could be told."""
+    found = {(row.layer, row.kind, row.point, row.arm): row for row in report.observations}
+    if not found:
+        return None
+    arms = [arm for arm in ordered(report) if any(key[3] == arm for key in found)]
+    points = dict.fromkeys(key[:3] for key in found)
+    rows = [
+        [
+            Cell(kind),
+            Cell(point.replace("_", " ")),
+            *(_passed(found.get((layer, kind, point, arm))) for arm in arms),
+        ]
+        for layer, kind, point in points
+    ]
+    legend = (
+        "Of the delivered faults of which it can be told, at how many the arm did what table 16 of "
+        "the paper looks for. Arms meet different faults: they diverge after the first one."
+    )
+    header = ("Kind", "Observation point", *arms)
+    return titled(report, "Observation points passed", header, rows, legend, left=2)
+
+
+def _passed(row: ObservationRow | None) -> Cell:
+    if row is None or not row.n:
+        return Cell("-")
+    return Cell(f"{row.held}/{row.n}", f"{row.held / row.n:.0%}")
 
 
 def exposure(report: Report) -> Table | None:

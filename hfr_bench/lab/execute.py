@@ -162,7 +162,7 @@ def _logged(
         end = "interrupted"
         raise
     finally:
-        done = {"at": runlog.now(), "end": end, "stopped": meter.stopped}
+        done = {"at": runlog.now(), "end": end, "stopped": meter.stopped or bench.switch.why}
         with suppress(OSError):  # a full disk has been told already
             runlog.append(
                 experiment.path,

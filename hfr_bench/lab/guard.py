@@ -5,13 +5,14 @@ before acting, waits, reads the world for the strategy, and never decides anythi
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, NoReturn
 
 from hfr_bench.lab import carry
 from hfr_bench.lab.calling import Caller
 from hfr_bench.lab.carry import Desk, Gear
 from hfr_bench.lab.checkpoints import Checkpoints
+from hfr_bench.lab.ledger import LedgerDownError
 from hfr_bench.lab.recorder import decided_body, ledger_body
 from hfr_bench.lab.step import Progress, RuntimeCrashed, Step, StepResult, Tally, TrialStopped
 from hfr_bench.lab.verifying import Checks
@@ -48,10 +49,7 @@ JudgeLanded = Callable[[str, str | None, str | None, Mapping[str, Any]], Landed]
 
 @dataclass(slots=True, kw_only=True)
 class Guard(Caller):
-    """One trial's guard.
-
-    `gear`: what the arm's equipment lets it do. `checkpoints`: only where the runtime may crash.
-    """
+    """One trial's guard: `gear` as equipped, `checkpoints` only where the runtime may crash."""
 
     tenant: str
     task: TaskSpec
@@ -280,13 +278,7 @@ class Guard(Caller):
         else:
             verdict = self._checks.verdict(level, at, look)
         at.verdict = verdict
-        body = VerifyAnswered(
-            level=level,
-            passed=verdict.passed,
-            quality=verdict.quality,
-            reasons=verdict.reasons,
-            undecided=verdict.undecided,
-        )
+        body = VerifyAnswered(**asdict(verdict) | {"level": level})
         self.sink.write(body, step=at.step.number, attempt=at.attempts)
         return Verified(self._view(at), verdict)
 
@@ -350,6 +342,9 @@ class Guard(Caller):
             ]
             debit = Reservation(step=number, retries=decision.debit)
             self.ledger.apply(debit, [entry for entry, _ in made])
+        except LedgerDownError as down:
+            self.sink.write(down.body, step=number, attempt=attempts)
+            self._escalate(at, down.decision)
         except LedgerConflictError as error:
             illegal = f"the strategy moved the ledger illegally: {error}"
             raise TrialStopped(End.FAILED, illegal) from error

@@ -33,10 +33,17 @@ _READ_BY = (
     "lab.database",
     "lab.rederive",
     "lab.judge",
+    "lab.history",
     "lab.recorder",
     "faults.audit",
     "faults.expect",
+    "faults.held",
+    "faults.match",
+    "faults.observe",
+    "faults.predicates",
+    "faults.reading",
     "faults.shape",
+    "faults.trail",
     "model.trace",
     "model.trial",
     "model.terms",
@@ -58,6 +65,7 @@ class _Kept(msgspec.Struct, array_like=True, gc=False):
     underived: tuple[str, ...]
     behaviour: str
     path: Course
+    claims: tuple[str, ...]
 
 
 _unpack = msgspec.json.Decoder(_Kept).decode
@@ -132,7 +140,7 @@ def _unpacked(file: TrialFile, text: str) -> Facts | None:
     sums = {(layer, kind): found for layer, kind, found in one.sums}
     audit = TrialAudit(one.arm, sums, one.failed, one.untrue)
     checked = Checked(file, result, checked_bad, breaks, one.digest)
-    return Facts(checked, bad, one.start, audit, one.underived, one.behaviour, one.path)
+    return Facts(checked, bad, one.start, audit, one.underived, one.behaviour, one.path, one.claims)
 
 
 def _line(facts: Facts, mark: Mark, sha256: str, ingest: Ingest) -> bytes:
@@ -179,6 +187,7 @@ def _line(facts: Facts, mark: Mark, sha256: str, ingest: Ingest) -> bytes:
         facts.underived,
         facts.behaviour,
         facts.path,
+        facts.claims,
     )
     return _encode(row)
 

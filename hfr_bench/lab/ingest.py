@@ -15,7 +15,9 @@ from typing import Any, NamedTuple
 import msgspec
 
 from hfr_bench.faults.audit import Agenda, TrialAudit, audit
+from hfr_bench.faults.observe import observe
 from hfr_bench.lab.divergence import Course, path
+from hfr_bench.lab.history import false_claims
 from hfr_bench.lab.rederive import disagreements
 from hfr_bench.lab.store import BadLine, Checked, Reading, TrialFile
 from hfr_bench.model.prereg import Preregistration
@@ -68,7 +70,8 @@ class Facts(NamedTuple):
     `bad`: every line that cannot be read, whoever found it. `start` None without a first line.
     `audit` is empty for a file outside the plan. `underived`: results that do not follow from the
     trace; looked for in whole traces. `behaviour`: of controls and their twins, else "". `path`:
-    the steps, for where arms part.
+    the steps, for where arms part. `claims`: what a ledger or a tool said that was not so, where no
+    silent fault had misled it.
     """
 
     checked: Checked
@@ -78,6 +81,7 @@ class Facts(NamedTuple):
     underived: tuple[str, ...] = ()
     behaviour: str = ""
     path: Course = Course((), None)
+    claims: tuple[str, ...] = ()
 
     @property
     def flaws(self) -> tuple[BadLine, ...]:
@@ -140,11 +144,23 @@ class Ingest:
             checked,
             reading.bad,
             start,
-            found._replace(deliveries=()),
+            self._observed(reading, found),
             disagreements(reading.events, trial, self.prereg.human) if whole else (),
             self._behaviour(reading, trial) if whole and key in self._twins else "",
             path(reading.events),
+            false_claims(reading.events) if whole and not self._misled(found) else (),
         )
+
+    def _misled(self, found: TrialAudit) -> bool:
+        """Whether the trial met a fault that gives no error: then even an honest ledger errs."""
+        return any(one.reached and self.kinds[kind].silent for (_, kind), one in found.sums.items())
+
+    def _observed(self, reading: Reading, found: TrialAudit) -> TrialAudit:
+        """The audit with its observation points, and without what only they are made of."""
+        sums = dict(found.sums)
+        for key, points in observe(reading.events, found.meetings, self.kinds).items():
+            sums[key] = sums[key]._replace(observed=points)
+        return found._replace(sums=sums, deliveries=(), meetings=())
 
     @staticmethod
     def _behaviour(reading: Reading, trial: Trial) -> str:

@@ -36,8 +36,8 @@ from hfr_bench.ports.suite import World
 CRASH = "runtime_crash"
 """The fault kind that ends the runtime under test (DESIGN §6)."""
 
-TOOL_LAYERS = (Layer.TOOL, Layer.ENVIRONMENT)
-"""Faults that a tool's call may meet: its own, and those of what is around it."""
+TOOL_LAYERS = (Layer.TOOL, Layer.ENVIRONMENT, Layer.SEMANTIC)
+"""Faults that a tool's call may meet: its own, those around it, and those in its answer."""
 
 
 class TruthQueue:
@@ -66,6 +66,8 @@ class TruthQueue:
             case FaultInjected():
                 self._live(body.injection_id)
                 self.crashed = self.crashed or body.kind == CRASH
+                # Told before the call itself runs, and after what was held back has landed.
+                self._landed = True if body.effect_lands else None
             case EffectExecuted():
                 self._landed = is_effect(body)
             case _:

@@ -84,7 +84,7 @@ def notes(
             f"incomplete: {lacking} of {len(rows)} planned trials are in {len(chosen.lacking)} "
             "pair groups that are not complete yet, and are left out"
         )
-    if lacking and ended is not None and ended.end == "stopped":
+    if lacking and ended is not None and ended.stopped:
         told.append(f"the last run was stopped early: {ended.stopped}")
     told += _elsewhere(prereg, audited)
     if chosen.dropped:

@@ -325,6 +325,11 @@ def _evidence(report: Report) -> Iterator[dict[str, Any]]:
             "row": "audit", "metric": kind.kind, "arm": kind.arm, "value": kind.delivered,
             "events": kind.delivered, "n": kind.reached, "note": "; ".join(kind.mismatched),
         }  # fmt: skip
+    for point in report.observations:
+        yield {
+            "row": "observation", "metric": point.point, "arm": point.arm, "value": point.held,
+            "events": point.held, "n": point.n, "note": point.kind,
+        }  # fmt: skip
 
 
 def _grid(table: Table) -> str:

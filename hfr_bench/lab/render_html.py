@@ -99,6 +99,7 @@ def _sections(report: Report) -> list[Section]:
         _pareto(report),
         _one("cost", "Cost of recovery", report, tables.costs(report)),
         _one("audit", "Delivery audit", report, evidence.delivery(report)),
+        _one("observed", "Observation points", report, evidence.observations(report)),
         _one("arms", "Capability of the arms", report, tables.capability(report)),
         _met(report),
         _voids(report),

@@ -24,7 +24,7 @@ from hfr_bench.lab.cells import (
     titled,
     yardsticks,
 )
-from hfr_bench.lab.evidence import checks, delivery, divergence, exposure, voids
+from hfr_bench.lab.evidence import checks, delivery, divergence, exposure, observations, voids
 from hfr_bench.model.report import EXPLICIT, MIXED, POOLED, SILENT, Report
 
 A = ("sr", "cost_mean", "p50", "p95", "harm_1000")
@@ -45,7 +45,8 @@ def tables(report: Report) -> tuple[Table, ...]:
     wheres: tuple[float | str, ...] = (POOLED, *single)
     made += [table for where in wheres for table in safety(report, where)]
     made += [differences(report, rate) for rate in (None, 0.0, *single)]
-    made += [costs(report), delivery(report), exposure(report), divergence(report)]
+    made += [costs(report), delivery(report), observations(report)]
+    made += [exposure(report), divergence(report)]
     made += [voids(report), checks(report)]
     return tuple(table for table in made if table is not None)
 

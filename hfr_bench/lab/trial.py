@@ -12,6 +12,7 @@ from typing import Any
 
 from hfr_bench.errors import InfrastructureError, ProviderError
 from hfr_bench.faults.cursor import Cursor
+from hfr_bench.faults.ledgers import PREFIX
 from hfr_bench.lab.carry import gear_of
 from hfr_bench.lab.checkpoints import Checkpoints
 from hfr_bench.lab.clock import VirtualClock, WallClock, make_clock
@@ -23,7 +24,7 @@ from hfr_bench.lab.judge import (
     judge_effects,
     packet_is_true,
 )
-from hfr_bench.lab.ledger import open_ledger
+from hfr_bench.lab.ledger import FaultyLedger, open_ledger
 from hfr_bench.lab.recorder import CRASH, TOOL_LAYERS, Seen, Sums, TruthQueue, WorldTools
 from hfr_bench.lab.restart import lead
 from hfr_bench.lab.runtime import GuardedRuntime
@@ -38,6 +39,7 @@ from hfr_bench.model.trace import EffectExecuted, TrialEnded, TrialStarted
 from hfr_bench.model.trial import Grade, Outcome, PlanRow, TrialResult
 from hfr_bench.ports.agent import Oracle
 from hfr_bench.ports.injector import Scene
+from hfr_bench.ports.ledger import Ledger
 from hfr_bench.ports.llm import ModelScope
 from hfr_bench.ports.sandbox import HostDiedError, HostRefusedError, SandboxUnavailableError
 from hfr_bench.ports.suite import World
@@ -217,7 +219,7 @@ class _Run:
             truth=self._truth,
             shows_truth=arm.equipment.truth,
             keeps_ledger=arm.equipment.ledger,
-            ledger=open_ledger(trial.tenant, trial.trial_id),
+            ledger=self._ledger(),
             human=bench.human(),
             clock=self._clock,
             sums=self._sums,
@@ -226,6 +228,14 @@ class _Run:
             gear=gear_of(arm, bench.suite(trial.suite), self._task, prereg.model),
             checkpoints=self._checkpoints(arm.digest()),
         )
+
+    def _ledger(self) -> Ledger:
+        """The trial's own; behind its faults where the schedule has some."""
+        trial = self._row.trial
+        ledger = open_ledger(trial.tenant, trial.trial_id)
+        if trial.injected and any(e.point.startswith(PREFIX) for e in self._schedule.events):
+            return FaultyLedger(ledger, self._scene(Layer.TOOL))
+        return ledger
 
     def _checkpoints(self, config_digest: str) -> Checkpoints | None:
         """Kept where the schedule holds a crash; elsewhere nobody would ever read them."""

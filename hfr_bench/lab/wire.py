@@ -1,7 +1,6 @@
 """Names -> living objects: the only user of `plugins`. A bench is opened once an experiment."""
 
 import inspect
-import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -11,13 +10,14 @@ from typing import Any, Self
 
 from hfr_bench import content, plugins
 from hfr_bench.errors import BadInputError, InfrastructureError
+from hfr_bench.faults.ledgers import DIALECT as LEDGER
 from hfr_bench.lab.book import ScheduleBook
-from hfr_bench.lab.carry import CONTEXT_TOKENS
+from hfr_bench.lab.fitting import either_way, let_loose, of_service
+from hfr_bench.lab.killswitch import KillSwitch, check_contained
 from hfr_bench.model.ledger import EscalationPacket
 from hfr_bench.model.prereg import (
     Arm,
     HumanPrice,
-    ModelPins,
     Preregistration,
     SourcePin,
     SuiteSelection,
@@ -35,10 +35,7 @@ from hfr_bench.ports.sandbox import Sandbox, SandboxContext
 from hfr_bench.ports.strategy import Strategy
 from hfr_bench.ports.suite import Suite, World
 from hfr_bench.ports.verifier import Checked
-from hfr_bench.recovery.deploy import deployed
 from hfr_bench.recovery.kit import Kit
-from hfr_bench.recovery.settings import Deployment
-from hfr_bench.recovery.strategies import ExpRetry
 
 GATEWAY = "model_gateway"
 TOOLS = "tool_calls"
@@ -73,9 +70,10 @@ class Bench(AbstractContextManager["Bench"]):
         strategies: Mapping[str, Callable[..., Strategy]] | None = None,
     ) -> None:
         self.prereg = prereg
-        self.interrupted = threading.Event()
         self._book = book or ScheduleBook()
         self._place = place or Place()
+        self.switch = KillSwitch(self._place.tell)
+        self.interrupted = self.switch.event
         self._steady: dict[tuple[str, str], str] = {}
         own = strategies or {}
         self._stack = ExitStack()
@@ -88,7 +86,7 @@ class Bench(AbstractContextManager["Bench"]):
         }
         self._open_suites()
         self.backend: LlmBackend = configured(
-            plugins.find("llms", prereg.model.llm), "model.config", **_of_service(prereg.model)
+            plugins.find("llms", prereg.model.llm), "model.config", **of_service(prereg.model)
         )
         self.kinds: Mapping[str, KindSpec] = content.kinds()
         self.upstream = ""
@@ -97,7 +95,11 @@ class Bench(AbstractContextManager["Bench"]):
         self._check()
 
     def __exit__(self, *_: object) -> None:
-        self._stack.close()
+        self.switch.pull()  # so that a late signal does not break into the cleaning up
+        try:
+            self._stack.close()
+        finally:
+            self.switch.disarm()
 
     def _open_suites(self) -> None:
         """Each suite with a sandbox of its own."""
@@ -126,9 +128,10 @@ class Bench(AbstractContextManager["Bench"]):
 
     def abort(self) -> None:
         """End every tool host now: what is at work stops, and is neither graded nor void."""
-        self.interrupted.set()
+        self.switch.pull()
         for sandbox in self._sandboxes.values():
             sandbox.close()
+        self.switch.heal()
 
     def check_steady(self, suite: str, task_id: str, state: str) -> None:
         """A task must start from the same state in every trial, whichever host it runs on.
@@ -142,7 +145,9 @@ class Bench(AbstractContextManager["Bench"]):
             )
 
     def serve(self) -> Self:
-        """Start model server and gateway."""
+        """Start model server and gateway. Raises BadInputError for what is beyond our reach."""
+        self._check_contained()
+        self.switch.arm()
         sealed = self._all_sealed() if self.prereg.origin is Origin.REHEARSAL else ()
         self._stack.callback(self.backend.stop)
         self.upstream = self.backend.start(sealed)
@@ -159,12 +164,12 @@ class Bench(AbstractContextManager["Bench"]):
     def gateway(self) -> WireInjector:
         rehearsal = self.prereg.origin is Origin.REHEARSAL
         gateway: WireInjector = plugins.find("injectors", GATEWAY)(forward_coordinates=rehearsal)
-        return gateway
+        return self.switch.wire(gateway)
 
     @cached_property
     def tool_injector(self) -> CallInjector:
         injector: CallInjector = plugins.find("injectors", TOOLS)()
-        return injector
+        return self.switch.calls(injector)
 
     @cached_property
     def tasks(self) -> dict[tuple[str, str], TaskSpec]:
@@ -219,7 +224,7 @@ class Bench(AbstractContextManager["Bench"]):
         ladder = arm.equipment.ladder
         kit = Kit(
             equipment=arm.equipment,
-            substitutes=_either_way(models.agent, models.backup) if ladder else {},
+            substitutes=either_way(models.agent, models.backup) if ladder else {},
             chance_key=(self._chance_salt, task.suite, task.task_id, seed) if task else (),
             criticality=task.criticality if task else Criticality.MEDIUM,
             lower={models.agent: (models.cheap,)} if ladder and models.cheap else {},
@@ -227,7 +232,7 @@ class Bench(AbstractContextManager["Bench"]):
             task_id=task.task_id if task else "",
         )
         strategy: Strategy = self._strategy_plugs[arm.strategy](arm.config, kit)
-        return _let_loose(strategy, kit)
+        return let_loose(strategy, kit)
 
     # -- checks -------------------------------------------------------------------------------
 
@@ -271,13 +276,21 @@ class Bench(AbstractContextManager["Bench"]):
         """Every kind of the registered matrix must have an injector that plays it."""
         matrix = content.matrix(self.prereg.faults.matrix)
         self._check_latencies({name for mix in matrix.mixes for name in mix.kinds})
+        self._check_contained()
         played = self.gateway.kinds() | self.tool_injector.kinds()
+        played |= {name for name, kind in self.kinds.items() if LEDGER in kind.wire}
         for mix in matrix.mixes:
             if missing := sorted(set(mix.kinds) - played):
                 raise BadInputError(
                     f"faults.matrix {matrix.name!r}: no injector plays {missing[0]!r}; "
                     f"played are: {', '.join(sorted(played))}"
                 )
+
+    def _check_contained(self) -> None:
+        """What is done to the tools' machine is done in a container, never here."""
+        mixes = content.matrix(self.prereg.faults.matrix).mixes
+        names = {name for mix in mixes for name in mix.kinds}
+        check_contained(self.kinds, names, self._sandboxes.values())
 
     def _check_latencies(self, names: set[str]) -> None:
         """A failing answer slower than the timeout would be seen as a timeout, not as declared."""
@@ -331,32 +344,6 @@ def configured(plug: Callable[..., Any], where: str, *parts: object, **settings:
         names = ", ".join(list(offered)[len(parts) :]) or "none"
         raise BadInputError(f"{where}: no setting {unknown[0]!r}; there are: {names}")
     return plug(*parts, **settings)
-
-
-def _of_service(models: ModelPins) -> dict[str, Any]:
-    """The settings of the model service: all but the guard's own. Raises BadInputError."""
-    settings = dict(models.config)
-    most = settings.pop(CONTEXT_TOKENS, None)
-    if most is not None and (not isinstance(most, int) or isinstance(most, bool) or most < 1):
-        raise BadInputError(f"model.config.{CONTEXT_TOKENS}: must be 1 or more, not {most!r}")
-    return settings
-
-
-def _let_loose(strategy: Strategy, kit: Kit) -> Strategy:
-    """The strategy as far as its `deployment` lets it act (paper §5.6).
-
-    It acts beside, or instead of, what a careful user runs today, which is `exp_retry`.
-    """
-    deployment = getattr(strategy, "deployment", None)
-    if deployment is None or deployment == Deployment():
-        return strategy
-    stable, key = ExpRetry({}, kit), "/".join(map(str, kit.chance_key))
-    return deployed(deployment, stable, strategy, key=key, tenant=kit.tenant, task_id=kit.task_id)
-
-
-def _either_way(agent: str, backup: str | None) -> dict[str, tuple[str, ...]]:
-    """Two equal models stand in for each other; without a backup there is nothing to turn to."""
-    return {} if backup is None else {agent: (backup,), backup: (agent,)}
 
 
 class WorkerScope(AbstractContextManager["WorkerScope"]):

@@ -67,6 +67,20 @@ class AuditRow(Record):
     mismatched: tuple[str, ...] = ()
 
 
+class ObservationRow(Record):
+    """An observation point of a kind (paper table 16) in one arm: passed `held` of `n` times.
+
+    `n`: delivered events of which it could be told. `point`: a predicate of `faults.observe`.
+    """
+
+    kind: str
+    layer: str
+    point: str
+    arm: str
+    held: int
+    n: int
+
+
 class VoidRow(Record):
     """Trials that measured nothing, per arm; their whole pair groups are rerun or dropped.
 
@@ -166,6 +180,7 @@ class Report(Record):
     contrasts: tuple[PairedEstimate, ...] = ()
     hypotheses: tuple[HypothesisRow, ...] = ()
     audit: tuple[AuditRow, ...] = ()
+    observations: tuple[ObservationRow, ...] = ()
     voids: tuple[VoidRow, ...] = ()
     controls: tuple[ControlRow, ...] = ()
     exposure: tuple[dict[str, Any], ...] = ()

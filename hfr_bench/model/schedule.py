@@ -4,6 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from hfr_bench.model.effects import Boundary
 from hfr_bench.model.record import Record
 from hfr_bench.model.terms import Layer, SafeOutcome, SideEffect
 
@@ -46,7 +47,45 @@ class Stall(Record):
     forward: bool = False
 
 
-Wire = Annotated[Respond | Close | Stall, Field(discriminator="type")]
+class Drip(Record):
+    """The real answer, a byte each `every_s`; after `stall_s` in all the connection ends.
+
+    A client that limits the wait between two bytes, and not the whole, waits for all of it.
+    """
+
+    type: Literal["drip"] = "drip"
+    stall_s: float = Field(ge=0)
+    every_s: float = Field(default=1.0, gt=0)
+    forward: Literal[True] = True
+
+
+class Cut(Record):
+    """The real answer breaks off, and the connection with it.
+
+    `at`: in the middle of the body (`half`), or of the first tool call's JSON (`tool_call`; of an
+    answer without one, as `half`).
+    """
+
+    type: Literal["cut"] = "cut"
+    at: Literal["half", "tool_call"] = "half"
+    forward: Literal[True] = True
+
+
+class Rewrite(Record):
+    """The real answer, altered by named `edits`, one after the other; all else in it stays real.
+
+    `answered`: a client can take it for an answer.
+    """
+
+    type: Literal["rewrite"] = "rewrite"
+    edits: tuple[str, ...] = Field(min_length=1)
+    answered: bool = True
+    forward: Literal[True] = True
+
+
+Wire = Annotated[
+    Respond | Close | Stall | Drip | Cut | Rewrite | Boundary, Field(discriminator="type")
+]
 
 
 class KindSpec(Record):
@@ -55,7 +94,8 @@ class KindSpec(Record):
     `wire` is keyed by dialect (`openai_chat`, `tool`). `levels`: side-effect levels of the points
     it may hit. `lands`: for lost outcomes, the chance that the write lands, else null. `lasts`:
     weighted choices. `params`: name -> equally likely values, filled into wire texts as `{name}`.
-    `latency_ms`: how long the failing answer takes.
+    `latency_ms`: how long the failing answer takes. `observe`: names of observation points
+    (`faults.observe`), told of in the report.
     """
 
     kind: str
@@ -73,6 +113,7 @@ class KindSpec(Record):
     safe_outcome: SafeOutcome = SafeOutcome.COMPLETE
     safe_outcome_when: dict[SideEffect, SafeOutcome] = {}
     observation_points: tuple[str, ...] = ()
+    observe: tuple[str, ...] = ()
 
 
 class FaultEvent(Record):

@@ -101,6 +101,8 @@ class UpstreamHit(Record):
 
     `forwarded`: the model server got it. `injection_id`: the event that was live, or null.
     Neither answered by the model server (`upstream_status`) nor injected: an organic error.
+    `response_digest`: of what went out. `upstream_digest`: of the model server's own answer, where
+    that was altered, else empty.
     """
 
     type: Literal["upstream_hit"] = "upstream_hit"
@@ -115,6 +117,7 @@ class UpstreamHit(Record):
     kind: str | None = None
     request_digest: str = ""
     response_digest: str = ""
+    upstream_digest: str = ""
     stall_us: int = 0
 
     @property

@@ -6,6 +6,7 @@ may share the file (on a local disk: WAL needs shared memory), each with a ledge
 """
 
 import sqlite3
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -51,7 +52,7 @@ class SqliteLedger(SqlLedger):
 
     def _set_up(self, synchronous: str) -> None:
         run = self._connection.execute
-        run("PRAGMA journal_mode = WAL")
+        self._to_wal()
         run(f"PRAGMA synchronous = {synchronous}")
         run("BEGIN IMMEDIATE")  # two processes may make the file at once
         (version,) = run("PRAGMA user_version").fetchone()
@@ -65,6 +66,18 @@ class SqliteLedger(SqlLedger):
                 f"ledger {self._where}: its tables are of version {version}, this program's are "
                 f"of {SCHEMA_VERSION}: use the program that made it, or another file"
             )
+
+    def _to_wal(self) -> None:
+        """SQLite does not wait for this lock by itself when two open a new file at once."""
+        until_s = time.monotonic() + PATIENCE_S
+        while True:
+            try:
+                self._connection.execute("PRAGMA journal_mode = WAL")
+                return
+            except sqlite3.OperationalError as error:
+                if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > until_s:
+                    raise
+                time.sleep(0.005)
 
     @contextmanager
     def _reading(self) -> Iterator[Run]:

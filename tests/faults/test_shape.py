@@ -2,9 +2,20 @@
 
 import pytest
 
-from hfr_bench.faults.shape import CLOSED, TIMEOUT, Shape, declared, wire
+from hfr_bench.faults.shape import CLOSED, TIMEOUT, Shape, answers, declared, lands, wire
+from hfr_bench.model.effects import Alter, Forget, Late, Stale
 from hfr_bench.model.record import text_digest
-from hfr_bench.model.schedule import Close, FaultEvent, KindSpec, Respond, Stall, Wire
+from hfr_bench.model.schedule import (
+    Close,
+    Cut,
+    Drip,
+    FaultEvent,
+    KindSpec,
+    Respond,
+    Rewrite,
+    Stall,
+    Wire,
+)
 from hfr_bench.model.terms import Layer
 
 TIMEOUT_US = 10_000_000
@@ -58,3 +69,39 @@ def test_a_stall_is_a_timeout_only_where_it_outlasts_the_timeout() -> None:
 def test_a_dialect_the_kind_does_not_speak_is_a_key_error() -> None:
     with pytest.raises(KeyError):
         wire(event(), kind(Close()), "openai_chat")
+
+
+def test_a_request_id_is_the_events_own() -> None:
+    spec = kind(Respond(status=500, headers={"request-id": "{request_id}"}, body="{request_id}"))
+    first, again = (wire(event(), spec, "tool") for _ in range(2))
+    assert isinstance(first, Respond)
+    assert first == again
+    assert first.headers["request-id"] == first.body
+    assert first.body.startswith("req_")
+    other = wire(event().model_copy(update={"injection_id": "j"}), spec, "tool")
+    assert isinstance(other, Respond)
+    assert other.body != first.body
+
+
+@pytest.mark.parametrize(
+    ("effect", "shape", "landing", "answering"),
+    [
+        (Drip(stall_s=60), Shape(exception=TIMEOUT, latency_us=TIMEOUT_US), True, False),
+        (Drip(stall_s=1), Shape(exception=CLOSED, latency_us=1_000_000), True, False),
+        (Cut(), Shape(exception=CLOSED), True, False),
+        (Rewrite(edits=("refuse",)), Shape(200, None), True, True),
+        (Rewrite(edits=("x",), answered=False), Shape(200, None), True, False),
+        (Alter(edit="number"), Shape(response_digest=None), True, True),
+        (Stale(), Shape(response_digest=None), True, True),
+        (Late(stall_s=60), Shape(exception=TIMEOUT, latency_us=TIMEOUT_US), False, False),
+        (Forget(stall_s=60), Shape(exception=TIMEOUT, latency_us=TIMEOUT_US), True, False),
+        (Respond(status=500), Shape(500, text_digest(""), latency_us=0), False, False),
+        (Close(forward=True), Shape(exception=CLOSED), True, False),
+    ],
+)
+def test_what_is_declared_of_each_effect(
+    effect: Wire, shape: Shape, landing: bool, answering: bool
+) -> None:
+    assert declared(event(), kind(effect), "tool", TIMEOUT_US) == shape
+    assert (lands(effect), answers(effect)) == (landing, answering)
+    assert wire(event(), kind(effect), "tool") == effect

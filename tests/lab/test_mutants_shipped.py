@@ -24,7 +24,13 @@ def _landings(kind: str) -> tuple[bool | None, ...]:
     return (None,) if content.kinds()[kind].lands is None else (False, True)
 
 
-TOOL_KINDS = sorted(name for name, kind in content.kinds().items() if "tool" in kind.wire)
+# What happens behind the boundary has tests of its own: tests/injectors/test_tool_boundary.py.
+PLAIN = ("respond", "close", "stall")
+TOOL_KINDS = sorted(
+    name
+    for name, kind in content.kinds().items()
+    if "tool" in kind.wire and kind.wire["tool"].type in PLAIN
+)
 LANDING = [(name, lands) for name in TOOL_KINDS for lands in _landings(name)]
 
 

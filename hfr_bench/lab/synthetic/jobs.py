@@ -103,7 +103,7 @@ def changed(arm: SyntheticArm, overlay: str) -> SyntheticArm:
 def _cast(
     name: str, world_json: str, rules: Rules, overlay: str, timed: bool
 ) -> tuple[Crew, Odds, Stage]:
-    world = World.loads(world_json)
+    world = World.model_validate_json(world_json)
     crew = Crew(name, changed(arms()[name], overlay), world, world.rules[rules])
     return crew, odds(world), TimedStage() if timed else Stage()
 

@@ -14,7 +14,7 @@ from hfr_bench.faults.cursor import Cursor
 from hfr_bench.injectors.gateway import GatewayInjector
 from hfr_bench.llms.openai_wire import ClientPool
 from hfr_bench.model.attempt import Call, Observation
-from hfr_bench.model.schedule import Close, FaultEvent, KindSpec, Stall
+from hfr_bench.model.schedule import Close, Drip, FaultEvent, KindSpec, Respond, Stall
 from hfr_bench.model.terms import Channel, ClockKind, Layer
 from hfr_bench.model.trace import UpstreamHit
 from hfr_bench.ports.injector import Scene
@@ -32,6 +32,8 @@ def made_up_kinds() -> dict[str, KindSpec]:
         "made_hang": Stall(stall_s=86_400),
         "made_hang_late": Stall(stall_s=86_400, forward=True),
         "made_stall": Stall(stall_s=2),
+        "made_drip": Drip(stall_s=0.2, every_s=0.05),
+        "made_page": Respond(status=200, body="<p>Welcome</p>"),
     }
     made = {
         name: KindSpec(kind=name, layer=Layer.MODEL, wire={WIRE: effect}, latency_ms=40)
@@ -82,8 +84,9 @@ class Upstream:
     def send(handler: Any, status: int = 200, body: bytes = b"", **headers: str) -> None:
         body = body or completion()
         handler.send_response(status)
-        for name, value in ({"content-type": "application/json"} | headers).items():
-            handler.send_header(name.replace("_", "-"), value)
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        for name, value in ({"content-type": "application/json"} | named).items():
+            handler.send_header(name, value)
         handler.send_header("content-length", str(len(body)))
         handler.end_headers()
         handler.wfile.write(body)
@@ -106,8 +109,9 @@ class Stage:
     told: threading.Event
     pool: ClientPool = field(default_factory=lambda: ClientPool({"m": 7, "other": 3}))
 
-    def client(self) -> Any:
-        scope = ModelScope("s", "t", 1, self.clock, lambda: self.hits[-1].stall_us)
+    def client(self, announced_us: Callable[[], int] | None = None) -> Any:
+        announced_us = announced_us or (lambda: self.hits[-1].stall_us)
+        scope = ModelScope("s", "t", 1, self.clock, announced_us)
         return self.pool.client(self.url, scope)
 
     def attempt(self, occurrence: int = 1, attempt: int = 1, target: str = "m") -> Observation:
@@ -146,7 +150,11 @@ def stages(upstream: Upstream, gateways: Any) -> Iterator[Callable[..., Stage]]:
     shared: list[GatewayInjector] = []
 
     def make(
-        *events: FaultEvent, clock: FakeClock | None = None, gateway: GatewayInjector | None = None
+        *events: FaultEvent,
+        clock: FakeClock | None = None,
+        gateway: GatewayInjector | None = None,
+        kinds: dict[str, KindSpec] | None = None,
+        tell: Callable[[Any], None] | None = None,
     ) -> Stage:
         if gateway is None:
             shared[:] = shared or [gateways(upstream.url)]
@@ -155,13 +163,14 @@ def stages(upstream: Upstream, gateways: Any) -> Iterator[Callable[..., Stage]]:
         hits: list[Any] = []
         told = threading.Event()
 
-        def tell(hit: Any) -> None:
+        def tell_here(hit: Any) -> None:
             hits.append(hit)
             told.set()
 
+        tell = tell or tell_here
         trial_id = f"trial{len(made)}"
         labels = {"suite": "s", "task": "t", "seed": "1"}
-        scene = Scene(trial_id, Cursor(events), made_up_kinds(), clock, tell, labels)
+        scene = Scene(trial_id, Cursor(events), kinds or made_up_kinds(), clock, tell, labels)
         made.append(Stage(trial_id, gateway.enter(scene), scene, clock, hits, told))
         return made[-1]
 

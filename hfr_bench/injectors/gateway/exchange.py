@@ -1,0 +1,97 @@
+"""One request on its way through the gateway, and the one time that its truth is told."""
+
+from dataclasses import dataclass
+
+from aiohttp import web
+from multidict import CIMultiDict
+
+from hfr_bench.faults.dialects import error_body
+from hfr_bench.injectors._wire import Coordinate, Guest, hang_up
+from hfr_bench.model.record import text_digest
+from hfr_bench.model.schedule import FaultEvent
+from hfr_bench.model.trace import UpstreamHit
+
+NOTHING = text_digest("")
+
+UPSTREAM_ERRORS = (TimeoutError, OSError)
+"""What a dead or dying model server looks like, and a client that has gone."""
+
+
+@dataclass(slots=True)
+class Exchange:
+    """One request; `tell` may be called once.
+
+    `dialect`: of the request; empty where it is no model call. `path`: what the upstream is asked
+    for, with its query. `target`: the model. `event`: the fault that is live here.
+    """
+
+    guest: Guest
+    request: web.BaseRequest
+    dialect: str
+    path: str
+    body: bytes
+    target: str
+    at: Coordinate
+    event: FaultEvent | None
+    virtual: bool
+    forwarded: bool = False
+    upstream_status: int | None = None
+    told: bool = False
+
+    def tell(
+        self, answer_digest: str, *, failed: bool, stall_us: int = 0, true_digest: str = ""
+    ) -> None:
+        """Queue the truth of this request for the trial's writer.
+
+        `answer_digest`: of the whole answer that goes out. `true_digest`: of the model server's,
+        where that was altered.
+        """
+        assert not self.told, "a request is told exactly once"
+        self.told = True
+        self.guest.settle(self.at, failed=failed)
+        hit = UpstreamHit(
+            point=self.at.point,
+            occurrence=self.at.occurrence,
+            attempt=self.at.attempt,
+            target=self.target,
+            told=self.at.told,
+            forwarded=self.forwarded,
+            upstream_status=self.upstream_status,
+            injection_id=self.event.injection_id if self.event else None,
+            kind=self.event.kind if self.event else None,
+            request_digest=text_digest(self.body) if self.body else NOTHING,
+            response_digest=answer_digest,
+            stall_us=stall_us,
+        )
+        if true_digest:
+            hit = hit.model_copy(update={"upstream_digest": true_digest})
+        self.guest.scene.tell(hit)
+
+    def answer(self, response: web.Response) -> web.Response:
+        """Tell, then answer."""
+        body = response.body
+        assert body is None or isinstance(body, bytes)
+        self.tell(text_digest(body or b""), failed=self.event is not None or response.status >= 400)
+        return response
+
+    def lose(self) -> web.Response:
+        """End the connection, told if it was not yet."""
+        if not self.told:
+            self.tell("", failed=True)
+        return hang_up(self.request)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the model server answered, read to its end."""
+
+    status: int
+    headers: CIMultiDict[str]
+    body: bytes
+    streamed: bool
+
+
+def refuse(status: int, code: str, message: str, dialect: str) -> web.Response:
+    """The gateway's own errors, in the provider's shape."""
+    body = error_body(dialect, status, f"hfr-bench gateway: {message}", code)
+    return web.json_response(body, status=status)
