@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from hfr_bench import content
+from hfr_bench.errors import InfrastructureError
 from hfr_bench.faults.cursor import Cursor
 from hfr_bench.faults.shape import CLOSED, TIMEOUT
 from hfr_bench.injectors.tool_calls import ToolCallInjector
@@ -203,5 +204,5 @@ def test_a_json_rpc_error_has_its_code() -> None:
 
 
 def test_an_effect_of_the_models_wire_is_refused() -> None:
-    with pytest.raises(NotImplementedError, match="rewrite is no effect of the tool boundary"):
+    with pytest.raises(InfrastructureError, match="rewrite is no effect of the tool boundary"):
         Edge(Rewrite(edits=("cut",))).attempt()

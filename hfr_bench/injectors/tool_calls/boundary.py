@@ -10,6 +10,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from hfr_bench.errors import InfrastructureError
 from hfr_bench.faults.shape import CLOSED, TIMEOUT, wire
 from hfr_bench.injectors.tool_calls.edits import altered
 from hfr_bench.model.attempt import Call, Observation
@@ -104,7 +105,10 @@ class Boundary:
                 return self._late(event, effect, call)
             case Forget():
                 return self._forget(event, effect, call)
-        raise NotImplementedError(f"{effect.type} is no effect of the tool boundary")
+        raise InfrastructureError(
+            f"kind {event.kind}: {effect.type} is no effect of the tool boundary; its `wire.tool` "
+            "must be one of those in docs/faults.md"
+        )
 
     def _silence(self, call: Call, stall_s: float, *, runs: bool) -> Observation:
         """No answer, whether the call runs or not: both look and last the same."""
