@@ -1,5 +1,6 @@
 # Everything a fresh clone needs. `make` alone lists the targets.
-# Two environments are made: .venv (ours) and .hosts/tau2 (the tool host's, which we never import).
+# Three environments are made: .venv (ours), .hosts/tau2 (the tool host's) and .hosts/libraries
+# (programs that tests run); we import nothing of the latter two.
 # What runs tools runs with a container engine, where there can be one: see .ci/engine.
 
 SHELL := bash
@@ -18,6 +19,8 @@ PIP_INSTALL := -m pip install -qq --progress-bar off
 # Stamps inside each environment: younger than what it was made from.
 VENV_MADE := $(VENV)/.made
 HOST_MADE := $(HOST)/.made
+LIBRARIES := .hosts/libraries
+LIBRARIES_MADE := $(LIBRARIES)/.made
 PEER := .hosts/inspect
 PEER_MADE := $(PEER)/.made
 
@@ -26,7 +29,7 @@ DEMO := runs/demo
 JOBS ?= 2
 WITH_ENGINE := .ci/engine with
 
-.PHONY: help setup hosts demo demo-tau2 freeze demo-clean test test-slow lint format bench images engine \
+.PHONY: help setup hosts libraries demo demo-tau2 freeze demo-clean test test-slow lint format bench images engine \
 	engine-stop engine-clean schemas pins clean
 
 help:  ## this list
@@ -102,6 +105,20 @@ $(HOST_MADE): suites/tau2/requirements.txt hfr_bench/suites/tau2/host/tau2_load.
 		sys.exit("the tool host does not answer: %s" % bad if bad else 0)'
 	@touch $@
 
+libraries:  ## .hosts/libraries: SDKs and an agent that tests run, in their own environment
+	@$(MAKE) $(LIBRARIES_MADE) || echo "$(LIBRARIES) could not be made (is PyPI reachable?):" \
+		"tests that need it are skipped" >&2
+
+# Only for tests, and only where PyPI is reachable. A half-made one has no stamp.
+$(LIBRARIES_MADE): tests/libraries.txt
+	@if ! $(LIBRARIES)/bin/python -m pip --version >/dev/null 2>&1; then \
+		$(find_python); \
+		"$$python" -m venv --clear $(LIBRARIES); \
+	fi
+	@echo "installing into $(LIBRARIES) (some 320 MB, for tests)"
+	@$(LIBRARIES)/bin/python $(PIP_INSTALL) --retries 1 --timeout 20 --no-deps -r tests/libraries.txt
+	@touch $@
+
 demo: $(VENV_MADE)  ## the embedded experiment: freeze, run, report, bundle, verify; again = resume
 	@$(WITH_ENGINE) $(BIN)/hfr-bench demo $(DEMO) -n $(JOBS)
 
@@ -123,11 +140,11 @@ demo-clean:  ## forget what the demos ran (traces and all that is derived from t
 		[ -n "$$(git ls-files -- $$frozen)" ] || rm -rf "$$frozen"; done
 
 # One file stays on one worker: the tool hosts and gateways its fixtures start are then shared.
-test: $(VENV_MADE) $(HOST_MADE)  ## the tests that take seconds; says what was skipped and why
+test: $(VENV_MADE) $(HOST_MADE) libraries  ## the tests that take seconds; says what was skipped and why
 	@.ci/programs
 	@$(WITH_ENGINE) $(BIN)/python -m pytest -rs -m 'not slow' -n $(JOBS) --dist loadfile
 
-test-slow: $(VENV_MADE) $(HOST_MADE)  ## the tests that take minutes
+test-slow: $(VENV_MADE) $(HOST_MADE) libraries  ## the tests that take minutes
 	@.ci/programs
 	@$(WITH_ENGINE) $(BIN)/python -m pytest -rs -m slow -n $(JOBS) --dist loadfile || { \
 		code=$$?; [ $$code = 5 ] && echo "no test is marked slow" || exit $$code; }
@@ -171,6 +188,6 @@ pins: $(VENV_MADE)  ## rewrite constraints.txt from what .venv holds now
 	@{ sed '/^[^#]/,$$d' constraints.txt; $(BIN)/python -m pip freeze --exclude-editable; } \
 		> constraints.new && mv constraints.new constraints.txt && touch $(VENV_MADE)
 
-clean:  ## both environments and every cache; results stay
+clean:  ## all environments and every cache; results stay
 	@rm -rf $(VENV) .hosts dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	@find hfr_bench tests -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -6,8 +6,9 @@
 import gc
 import os
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
+from typing import Any
 
 import docker
 import pytest
@@ -16,6 +17,7 @@ from hfr_bench.errors import BadInputError
 from hfr_bench.ports.sandbox import SandboxUnavailableError
 from hfr_bench.sandboxes.docker.engine import Engine
 from hfr_bench.suites.tau2.adapter import host_python
+from hfr_bench.testing import libraries
 
 
 @pytest.fixture(scope="session")
@@ -41,6 +43,19 @@ def no_engine(leaky_docker: None, monkeypatch: pytest.MonkeyPatch) -> str:
     address = "unix:///nowhere/docker.sock"
     monkeypatch.setenv("DOCKER_HOST", address)
     return address
+
+
+@pytest.fixture(scope="session")
+def call_library() -> Callable[..., dict[str, Any]]:
+    """`testing.libraries.call`; a test whose library is missing is skipped."""
+
+    def call(*asked: Any) -> dict[str, Any]:
+        try:
+            return libraries.call(*asked)
+        except libraries.MissingLibraryError as error:
+            pytest.skip(str(error))
+
+    return call
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

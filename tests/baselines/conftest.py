@@ -1,13 +1,10 @@
 """A provider on loopback that fails as its address says, and the libraries that call it.
 
-The libraries are large and not ours to depend on, so that they run in an interpreter of their own:
-the one that HFR_BENCH_LIBRARIES names, else this one. `pip install litellm openai tenacity` there.
+The libraries are large and not ours to depend on, so that they run in an interpreter of their own
+(`make libraries`, `testing/libraries.py`).
 """
 
 import json
-import os
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -134,29 +131,13 @@ Call = Callable[[str], Mapping[str, Heard]]
 
 
 @pytest.fixture(scope="session")
-def library(provider: Provider) -> Call:
+def library(provider: Provider, call_library: Callable[..., dict[str, Any]]) -> Call:
     """Let a library (`caller.py` names them) meet every case; what the provider saw of it."""
 
     @cache
     def call(kind: str) -> Mapping[str, Heard]:
-        python = os.environ.get("HFR_BENCH_LIBRARIES", sys.executable)
         asked = {"kind": kind, "url": provider.url, "cases": cases(kind), "timeout_s": TIMEOUT_S}
-        done = subprocess.run(
-            [python, str(CALLER)],
-            input=json.dumps(asked),
-            text=True,
-            capture_output=True,
-            timeout=200,
-            check=False,
-            env={**os.environ, "LITELLM_LOCAL_MODEL_COST_MAP": "True"},
-        )
-        assert done.returncode == 0, done.stderr[-2000:]
-        told = json.loads(done.stdout.splitlines()[-1])
-        if missing := told.get("missing"):
-            pytest.skip(
-                f"{missing} is not installed in {python}: pip install it, or name another "
-                "interpreter in HFR_BENCH_LIBRARIES"
-            )
+        told = call_library(CALLER, asked, 200)
         hits = {case: provider.hits[f"{kind}/{case}"] for case in told}
         return {case: _heard(hits[case], case, ended) for case, ended in told.items()}
 

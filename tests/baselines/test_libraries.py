@@ -1,6 +1,7 @@
 """Our rules against the real libraries, over HTTP: hit by hit, wait by wait.
 
-Skipped where a library is not installed (see conftest): they are no dependencies of ours.
+Skipped where a library is not installed (see conftest): they are no dependencies of ours. All but
+the SDK's take most of a minute, which they wait: `make test-slow`.
 """
 
 from collections.abc import Callable
@@ -22,7 +23,9 @@ OURS: dict[str, tuple[type, dict[str, Any]]] = {
 }
 
 
-@pytest.mark.parametrize("kind", OURS)
+@pytest.mark.parametrize(
+    "kind", [pytest.param(kind, marks=() if kind == "sdk" else pytest.mark.slow) for kind in OURS]
+)
 def test_a_rule_does_what_its_library_does(kind: str, library: Callable[[str], Any]) -> None:
     strategy, config = OURS[kind]
     wrong = {}

@@ -1,14 +1,9 @@
 """The providers' own SDKs, and litellm, against the gateway: each raises its own typed error.
 
-The SDKs are large and not ours to depend on, so that they run in an interpreter of their own: the
-one that HFR_BENCH_LIBRARIES names, else this one. `pip install openai anthropic google-genai
-litellm` there.
+The SDKs are large and not ours to depend on, so that they run in an interpreter of their own
+(`make libraries`, `testing/libraries.py`). The slower of them are run by `make test-slow`.
 """
 
-import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -93,7 +88,7 @@ SAID = {
 
 
 @pytest.fixture
-def heard(stages, event, upstream):
+def heard(stages, event, upstream, call_library):
     """Let an SDK meet kinds, each in a trial of its own; what it made of them, and the hits."""
     upstream.answer = ModelServer(upstream)
 
@@ -105,23 +100,7 @@ def heard(stages, event, upstream):
             trials[name] = stage
             cases[name] = {"url": stage.url.removesuffix("/v1"), "streamed": streamed}
         asked = {"sdk": sdk, "cases": cases, "timeout_s": TIMEOUT_S}
-        python = os.environ.get("HFR_BENCH_LIBRARIES", sys.executable)
-        done = subprocess.run(
-            [python, str(CALLER)],
-            input=json.dumps(asked),
-            text=True,
-            capture_output=True,
-            timeout=100,
-            check=False,
-            env={**os.environ, "LITELLM_LOCAL_MODEL_COST_MAP": "True"},
-        )
-        assert done.returncode == 0, done.stderr[-2000:]
-        told = json.loads(done.stdout.splitlines()[-1])
-        if missing := told.get("missing"):
-            pytest.skip(
-                f"{missing} is not installed in {python}: pip install it, or name another "
-                "interpreter in HFR_BENCH_LIBRARIES"
-            )
+        told = call_library(CALLER, asked, 100)
         return told, {name: len(stage.hits) for name, stage in trials.items()}
 
     return call
@@ -140,7 +119,16 @@ def check(sdk, told, hits, wanted):
     assert '\\"count\\": 2' not in told["model_malformed_tool_call"]["answer"]
 
 
-@pytest.mark.parametrize("sdk", TYPED)
+QUICK = ("openai_chat", "anthropic")
+
+
+def params(sdks, quick=QUICK):
+    """Importing litellm takes seconds, and each SDK waits for its timeout."""
+    marks = [() if sdk in quick else pytest.mark.slow for sdk in sdks]
+    return [pytest.param(sdk, marks=mark) for sdk, mark in zip(sdks, marks, strict=True)]
+
+
+@pytest.mark.parametrize("sdk", params(TYPED))
 def test_an_sdk_raises_its_own_typed_error(sdk, heard):
     told, hits = heard(sdk, KINDS)
     check(sdk, told, hits, TYPED[sdk])
@@ -148,7 +136,7 @@ def test_an_sdk_raises_its_own_typed_error(sdk, heard):
         assert "raised" in told[kind], kind
 
 
-@pytest.mark.parametrize("sdk", OWN)
+@pytest.mark.parametrize("sdk", params(OWN, QUICK[:1]))
 def test_so_it_does_where_the_answer_is_streamed(sdk, heard):
     told, hits = heard(sdk, KINDS, streamed=True)
     midway = dict.fromkeys(("model_stream_cut", "made_drip"), MIDWAY.get(sdk))
