@@ -161,3 +161,17 @@ def test_no_arguments_no_slip():
     assert slip({"flag": True, "empty": "", "none": None}, fixed()) is None
     assert slip({"n": [{"k": 41}]}, fixed()) == {"n": [{"k": 42}]}
     assert slip({"note": "a b", "id": "xx"}, fixed()) == {"note": "a b", "id": "xxx"}
+
+
+COMPLAINT = {"role": "user", "content": "Tool call error: there is none."}
+
+
+@pytest.mark.parametrize("after", [0, 1, 2])
+def test_where_no_user_takes_part_a_complaint_of_the_program_moves_nothing(after):
+    """A foreign agent tells its model in a user's message that the answer cannot be used."""
+    lone = script("a:find a:pay a:check", say=())
+    said = [USER, *(line for step in range(after) for line in called(step)), COMPLAINT]
+    turn = take(lone, said, 1.0, fixed())
+    assert (turn.step, turn.tool) == (after, ("find", "pay", "check")[after])
+    served = cut(SealedTask(task_id="t", suite="s", opening="hi", oracle=steps("a:find")))
+    assert take(served, [USER, COMPLAINT], 1.0, fixed()).step is None, "a user has spoken again"

@@ -3,6 +3,9 @@
 The solution is cut into blocks: the agent's calls up to where the user acts, then the user's.
 The number of user messages names the block. Inside it the place is told by the ids that the
 stand-in gave to its own calls, `call_<index>_<try>`: index in the solution, try from 1.
+
+A task without a user has one block. Whoever writes user messages there is the agent's own program
+(which tells a model so that its answer cannot be used), and they move nothing.
 """
 
 import json
@@ -28,13 +31,14 @@ class Block(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """A task's solution, cut into blocks."""
+    """A task's solution, cut into blocks. `alone`: no user takes part in it."""
 
     suite: str
     task_id: str
     oracle: tuple[OracleStep, ...]
     say: tuple[str, ...]
     blocks: tuple[Block, ...]
+    alone: bool = False
 
     def block(self, number: int) -> Block:
         """The block with this number; past the end nothing is left but to finish."""
@@ -57,7 +61,8 @@ def cut(task: SealedTask) -> Script:
     blocks.append(Block(tuple(steps), tuple(then)))
     if then:
         blocks.append(Block())
-    return Script(task.suite, task.task_id, task.oracle, task.say, tuple(blocks))
+    alone = not task.opening and len(blocks) == 1
+    return Script(task.suite, task.task_id, task.oracle, task.say, tuple(blocks), alone)
 
 
 class Made(NamedTuple):
@@ -69,11 +74,14 @@ class Made(NamedTuple):
     outcome: Outcome
 
 
-def read(messages: Sequence[Mapping[str, Any]]) -> tuple[int, Made | None]:
-    """(user messages so far, the furthest call since the last of them)."""
+def read(messages: Sequence[Mapping[str, Any]], *, alone: bool = False) -> tuple[int, Made | None]:
+    """(user messages so far, the furthest call since the last of them).
+
+    `alone`: none of them is a user's but the first.
+    """
     users, since = 0, 0
     for at, message in enumerate(messages):
-        if message.get("role") == "user":
+        if message.get("role") == "user" and not (alone and users):
             users, since = users + 1, at + 1
     furthest: tuple[int, int] | None = None
     asked: Mapping[str, Any] = {}

@@ -51,7 +51,7 @@ def draws(*coordinate: str | int) -> Draw:
 
 def take(script: Script, messages: Sequence[Mapping[str, Any]], rate: float, draw: Draw) -> Turn:
     """The next turn of a conversation."""
-    users, made = read(messages)
+    users, made = read(messages, alone=script.alone)
     block = script.block(users - 1)
     right = draw("right") < rate
     place = _resume(script, block, made, right)
