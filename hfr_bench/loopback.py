@@ -46,9 +46,16 @@ class LoopThread:
         self._loop.run_forever()
 
 
-async def listen(handler: Handler) -> tuple[web.ServerRunner, int]:
-    """Serve on a free loopback port; returns what to clean up, and the port."""
+async def listen(handler: Handler, port: int = 0) -> tuple[web.ServerRunner, int]:
+    """Serve on a loopback port (0: a free one); returns what to clean up, and the port.
+
+    Raises OSError if the port is taken.
+    """
     runner = web.ServerRunner(web.Server(handler, access_log=None), shutdown_timeout=1.0)
     await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    try:
+        await web.TCPSite(runner, "127.0.0.1", port).start()
+    except OSError:
+        await runner.cleanup()
+        raise
     return runner, int(runner.addresses[0][1])

@@ -34,6 +34,10 @@ VERBS = {
     "bundle": ("bundle:bundle", "Pack an experiment so that a stranger can check it."),
     "verify": ("verify:verify", "Check a bundle: integrity, registration, schedules, numbers."),
     "index": ("index:index", "Bring the SQL index up to date; --compact: Parquet, too."),
+    "gateway": (
+        "gateway:gateway",
+        "The fault gateway alone, for agents with a runtime of their own.",
+    ),
     "simulate": ("simulate:simulate", "The paper's synthetic study, on the same strategies."),
     "validate": ("validate:validate", "Try a suite's tasks and tools before registering it."),
     "images": ("images:images", "Build the container images of the suites."),

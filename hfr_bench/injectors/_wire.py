@@ -119,6 +119,10 @@ class Guest:
             task.cancel()
         await asyncio.gather(*late, return_exceptions=True)
 
+    async def wake(self) -> None:
+        """No stall is waited for any more."""
+        self.gone.set()
+
     async def pause(self, us: int) -> None:
         """Really wait, or until the trial leaves."""
         with contextlib.suppress(TimeoutError):

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from hfr_bench.model.bundle import Bundle, Content, Environment, Verification
+from hfr_bench.model.gateway import GatewayLine
 from hfr_bench.model.inbox import Answer
 from hfr_bench.model.invocation import Invocation
 from hfr_bench.model.matrix import FaultMatrix
@@ -37,6 +38,7 @@ RECORDS: Mapping[str, tuple[str, type[Record]]] = {
     "content": ("content.json of a bundle", Content),
     "environment": ("environment.json of a bundle", Environment),
     "verification": ("verify --json", Verification),
+    "gateway": ("a line of the log of a gateway of its own", GatewayLine),
 }
 """File stem -> where the record is found, and the record. Fields with defaults may be missing."""
 

@@ -47,6 +47,7 @@ class GatewayInjector:
     `drain_s`: how long a leaving trial waits for its requests in flight before they are cut off.
     `dialects`: those that trials may speak; a trial with a fault that one of them lacks may not
     enter. Requests in another dialect are served all the same, if their fault speaks it.
+    `port`: where to listen on loopback; 0 = a free one.
     """
 
     def __init__(
@@ -55,6 +56,7 @@ class GatewayInjector:
         kinds: Mapping[str, KindSpec] | None = None,
         drain_s: float = 5.0,
         dialects: Sequence[str] = (CHAT,),
+        port: int = 0,
     ) -> None:
         if unknown := sorted(set(dialects) - set(MODEL_DIALECTS)):
             raise ValueError(f"no dialect {unknown[0]!r}; there are: {', '.join(MODEL_DIALECTS)}")
@@ -67,7 +69,7 @@ class GatewayInjector:
         self._runner: web.ServerRunner | None = None
         self._upstream: Upstream | None = None
         self._paths: dict[str, str] = {}
-        self._port = 0
+        self._port = port
 
     def kinds(self) -> frozenset[str]:
         """The kinds that can be played in every one of the dialects."""
@@ -114,6 +116,12 @@ class GatewayInjector:
         if guest is not None and self._loop is not None:
             self._loop.call(guest.drain(self._drain_s))
 
+    def wake(self, trial_id: str) -> None:
+        """End what stalls in a trial, now and from now on; the trial stays."""
+        guest = self._guests.get(trial_id)
+        if guest is not None and self._loop is not None:
+            self._loop.call(guest.wake())
+
     def stop(self) -> None:
         """Let every trial leave, close the sockets and end the thread. Idempotent."""
         loop, self._loop = self._loop, None
@@ -138,7 +146,7 @@ class GatewayInjector:
         return ""
 
     async def _open(self) -> None:
-        self._runner, self._port = await listen(self._handle)
+        self._runner, self._port = await listen(self._handle, self._port)
 
     async def _shut(self, guests: list[Guest]) -> None:
         await asyncio.gather(*(guest.drain(self._drain_s) for guest in guests))
