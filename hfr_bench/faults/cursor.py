@@ -3,17 +3,28 @@
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from hfr_bench.model.schedule import FaultEvent
 from hfr_bench.model.terms import Layer
 
+_SPREADING = ("trial", "seconds")
+_ONSET = (*_SPREADING, "request")  # begin where their coordinate is reached, whoever is met there
+
+
+class _Here(NamedTuple):
+    """Where an attempt goes, when, and how much it sends."""
+
+    target: str
+    now_us: int
+    size: int
+
 
 @dataclass(slots=True)
 class _Life:
-    """What a reached event remembers: first target, first delivery, whether it is over."""
+    """What an event remembers: the attempt at which it began, and whether it is over."""
 
-    target: str
-    since_us: int
+    began: _Here
     over: bool = False
 
 
@@ -21,13 +32,17 @@ class _Life:
 class Cursor:
     """Replays one schedule, attempt by attempt.
 
-    Stateful only where a duration needs it: `target`, `trial` and `seconds` events remember when
-    and at which target they were first met. Replaying the same attempts gives the same answers,
-    which is how the delivery audit recomputes what must have been delivered.
+    Stateful only where a duration needs it: all but `attempts` remember when, at which target and
+    with what request they began. Replaying the same attempts gives the same answers, which is how
+    the delivery audit recomputes what must have been delivered.
+
+    `met`: the ids of the events met so far; cursors of one trial share it where an event of one
+    layer waits for one of another (`FaultEvent.after`).
     """
 
     events: Iterable[FaultEvent]
     layers: tuple[Layer, ...] = tuple(Layer)
+    met: set[str] = field(default_factory=set)
     _by_step: dict[tuple[str, int], list[FaultEvent]] = field(init=False)
     _spreading: dict[str, list[FaultEvent]] = field(init=False)
     _lives: dict[str, _Life] = field(default_factory=dict)
@@ -38,32 +53,58 @@ class Cursor:
         for event in sorted(self.events, key=lambda e: (e.occurrence, e.attempt)):
             if event.layer in self.layers:
                 self._by_step[event.point, event.occurrence].append(event)
-                if event.lasts.unit in ("trial", "seconds"):
+                if event.lasts.unit in _SPREADING:
                     self._spreading[event.point].append(event)
 
     def at(
-        self, point: str, occurrence: int, attempt: int, *, target: str, now_us: int
+        self, point: str, occurrence: int, attempt: int, *, target: str, now_us: int, size: int = 0
     ) -> FaultEvent | None:
-        """The event that is live at this attempt, or None; the earliest onset wins."""
+        """The event that is live at this attempt, or None.
+
+        Those that spread and have begun come first, then the earliest onset. `size`: of the
+        request, in any unit that is the same for all attempts of a step.
+        """
+        here = _Here(target, now_us, size)
+        found = None
         for event in self._spreading.get(point, ()):
             life = self._lives.get(event.injection_id)
-            if life is not None and self._still(event, life, target, now_us):
-                return event
-        for event in self._by_step.get((point, occurrence), ()):
-            if event.attempt <= attempt and self._reach(event, attempt, target, now_us):
-                return event
-        return None
+            if life is not None and self._still(event, life, here):
+                found = event
+                break
+        own = [
+            event
+            for event in self._by_step.get((point, occurrence), ())
+            if event.attempt <= attempt and (not event.after or event.after in self.met)
+        ]
+        for event in own:
+            if event.lasts.unit in _ONSET:
+                life = self._life(event, here)
+                smaller = event.lasts.unit == "request" and size < life.began.size
+                life.over = life.over or smaller
+        if found is None:
+            found = next((event for event in own if self._reach(event, attempt, here)), None)
+        if found is not None:
+            self.met.add(found.injection_id)
+        return found
 
-    def _reach(self, event: FaultEvent, attempt: int, target: str, now_us: int) -> bool:
+    def _reach(self, event: FaultEvent, attempt: int, here: _Life) -> bool:
         if event.lasts.unit == "attempts":
             return attempt < event.attempt + event.lasts.n
-        life = self._lives.setdefault(event.injection_id, _Life(target, now_us))
-        return self._still(event, life, target, now_us)
+        return self._still(event, self._life(event, here), here)
+
+    def _life(self, event: FaultEvent, here: _Here) -> _Life:
+        """The event's life; it begins here unless it has begun."""
+        if event.injection_id not in self._lives:
+            self._lives[event.injection_id] = _Life(here)
+        return self._lives[event.injection_id]
 
     @staticmethod
-    def _still(event: FaultEvent, life: _Life, target: str, now_us: int) -> bool:
-        elapsed_us = now_us - life.since_us
-        gone_elsewhere = event.lasts.unit == "target" and target != life.target
-        run_out = event.lasts.unit == "seconds" and elapsed_us >= event.lasts.n * 1_000_000
-        life.over = life.over or gone_elsewhere or run_out
-        return not life.over
+    def _still(event: FaultEvent, life: _Life, here: _Here) -> bool:
+        lasts, elsewhere = event.lasts, here.target != life.began.target
+        passed_us = here.now_us - life.began.now_us
+        if lasts.unit == "target" and elsewhere:
+            life.over = True
+        if lasts.unit == "seconds" and passed_us >= lasts.n * 1_000_000:
+            life.over = True
+        spared = lasts.over == "one" and lasts.unit in _SPREADING and elsewhere
+        return not (life.over or spared)

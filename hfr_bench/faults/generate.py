@@ -12,6 +12,7 @@ from typing import NamedTuple
 from hfr_bench.faults.draw import choose, uniform
 from hfr_bench.faults.ledgers import DIALECT, PREFIX, ledger_points
 from hfr_bench.model.matrix import FaultMatrix, Mix
+from hfr_bench.model.prereg import TAKES_BACKUP, Burst
 from hfr_bench.model.record import short_id
 from hfr_bench.model.schedule import FaultEvent, FaultSchedule, KindSpec, Lasts
 from hfr_bench.model.task import FaultPoint
@@ -27,11 +28,22 @@ _HITS = {layer: (layer,) for layer in Layer} | {
 }
 
 # What really ends an event; told only to arms that are equipped with the truth.
-_CLEARS = {"attempts": "retry", "target": "substitute", "seconds": "wait", "trial": "nothing"}
+_CLEARS = {
+    ("attempts", "all"): "retry",
+    ("target", "all"): "substitute",
+    ("request", "all"): "compress",
+    ("seconds", "all"): "wait",
+    ("seconds", "one"): "substitute or wait",
+    ("trial", "all"): "nothing",
+    ("trial", "one"): "substitute",
+}
 
 
 class Draw(NamedTuple):
-    """What a schedule is keyed by; the arm is not part of it. `rate`: chance per onset draw."""
+    """What a schedule is keyed by; the arm is not part of it. `rate`: chance per onset draw.
+
+    `takes_backup`: chance that an outage of the model's provider takes its other models along.
+    """
 
     suite: str
     task_id: str
@@ -39,6 +51,7 @@ class Draw(NamedTuple):
     profile: str
     rate: float
     coupling: str = "nested"
+    takes_backup: float = TAKES_BACKUP
 
 
 def generate(
@@ -47,21 +60,24 @@ def generate(
     matrix: FaultMatrix,
     kinds: Mapping[str, KindSpec],
     horizon: int,
+    bursts: Sequence[Burst] = (),
 ) -> FaultSchedule:
-    """The schedule of one pair group. `horizon`: occurrences covered at every point.
+    """The schedule of one pair group.
 
-    Raises ValueError if the matrix names a kind that is not among `kinds`.
+    `horizon`: occurrences covered at every point. `bursts`: those in whose window the task is.
+    Raises ValueError if the matrix, or a burst, names a kind that is not among `kinds`.
     """
-    check_known(matrix, kinds)
-    schedule_id = short_id(
-        {**draw._asdict(), "matrix": matrix.digest(), "horizon": horizon, "by": GENERATOR}
-    )
+    check_known(matrix, kinds, bursts)
+    made_of = {"matrix": matrix.digest(), "horizon": horizon, "by": GENERATOR}
+    if bursts:
+        made_of["bursts"] = [burst.digest() for burst in bursts]
+    schedule_id = short_id({**_key(draw), **made_of})
     events = tuple(
         event
         for point in (*points, *ledger_points(points))
-        if (mix := mix_for(point.point, matrix)) is not None
+        if (found := _mix_and_rate(point.point, matrix, bursts, draw.rate)) is not None
         for occurrence in range(1, horizon + 1)
-        for event in _events(draw, schedule_id, point, occurrence, mix, kinds)
+        for event in _events(draw, schedule_id, point, occurrence, *found, kinds)
     )
     return FaultSchedule(
         schedule_id=schedule_id,
@@ -77,11 +93,36 @@ def generate(
     )
 
 
-def check_known(matrix: FaultMatrix, kinds: Mapping[str, KindSpec]) -> None:
-    """Raises ValueError if the matrix names a kind that is not among `kinds`."""
+def _key(draw: Draw) -> dict[str, object]:
+    """What names a schedule: whatever came later is left out where it is not used."""
+    key: dict[str, object] = draw._asdict()
+    if draw.takes_backup == TAKES_BACKUP:
+        del key["takes_backup"]
+    return key
+
+
+def check_known(
+    matrix: FaultMatrix, kinds: Mapping[str, KindSpec], bursts: Sequence[Burst] = ()
+) -> None:
+    """Raises ValueError if the matrix, or a burst, names a kind that is not among `kinds`."""
     missing = {name for mix in matrix.mixes for name in mix.kinds} - set(kinds)
     if missing:
         raise ValueError(f"matrix {matrix.name!r} names unknown kinds: {sorted(missing)}")
+    if strange := {name for burst in bursts for name in burst.kinds} - set(kinds):
+        raise ValueError(f"bursts name unknown kinds: {sorted(strange)}")
+
+
+def _mix_and_rate(
+    point: str, matrix: FaultMatrix, bursts: Sequence[Burst], rate: float
+) -> tuple[Mix, float] | None:
+    """What may happen at a point, and how often: the first burst that matches, else the matrix."""
+    mix = mix_for(point, matrix)
+    for burst in bursts:
+        if any(fnmatchcase(point, pattern) for pattern in burst.points):
+            if burst.kinds:
+                return Mix(points=burst.points, kinds=burst.kinds), burst.rate
+            return None if mix is None else (mix, burst.rate)
+    return None if mix is None else (mix, rate * mix.rate_scale)
 
 
 def mix_for(point: str, matrix: FaultMatrix) -> Mix | None:
@@ -98,9 +139,10 @@ def _events(
     point: FaultPoint,
     occurrence: int,
     mix: Mix,
+    rate: float,
     kinds: Mapping[str, KindSpec],
 ) -> Iterator[FaultEvent]:
-    """The events of one logical step.
+    """The events of one logical step, each attempt of which is faulty with chance `rate`.
 
     `reach` is the last attempt covered so far; inside a duration nothing is drawn. Events that last
     until the target changes have no known end: what follows them is drawn besides, and there a
@@ -109,7 +151,6 @@ def _events(
     fitting = fitting_kinds(point, mix, kinds)
     if not fitting:
         return
-    rate = draw.rate * mix.rate_scale
     base: tuple[str | int, ...] = (
         draw.seed,
         draw.suite,
@@ -128,7 +169,7 @@ def _events(
         if uniform("onset", *base, attempt) >= rate:
             continue
         kind = choose(fitting, "kind", *base, attempt)
-        lasts = choose(kind.lasts, "lasts", *base, attempt)
+        lasts = _lasting(kind, draw.takes_backup, *base, attempt)
         first = attempt
         if lasts.unit == "attempts":
             last = attempt + lasts.n - 1
@@ -140,6 +181,15 @@ def _events(
             open_ended = True
         drawn_at = f"{schedule_id}/{point.point}/{occurrence}.{attempt}"
         yield event_at(drawn_at, point, occurrence, first, kind, lasts, (*base, attempt))
+
+
+def _lasting(kind: KindSpec, takes_backup: float, *key: str | int) -> Lasts:
+    """How long a fault lasts, and whom a provider's outage takes along."""
+    lasts = choose(kind.lasts, "lasts", *key)
+    if not kind.provider or lasts.unit not in ("seconds", "trial"):
+        return lasts
+    along = uniform("takes_backup", *key) < takes_backup
+    return lasts.model_copy(update={"over": "all" if along else "one"})
 
 
 def fitting_kinds(
@@ -181,6 +231,6 @@ def event_at(
         lasts=lasts,
         effect_lands=lands,
         params=params,
-        clears_by=_CLEARS[lasts.unit],
+        clears_by=_CLEARS.get((lasts.unit, lasts.over), "retry"),
         safe_outcome=kind.safe_outcome_when.get(point.level, kind.safe_outcome),
     )

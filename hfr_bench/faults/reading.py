@@ -48,7 +48,8 @@ class Attempt:
     @property
     def place(self) -> Place:
         sent, start = self.sent, self.start
-        return Place(sent.point, sent.occurrence, start.attempt, sent.target, start.t_us)
+        number, size = start.attempt, sent.request_size
+        return Place(sent.point, sent.occurrence, number, sent.target, start.t_us, size)
 
     @property
     def own(self) -> EffectExecuted | None:

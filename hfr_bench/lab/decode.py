@@ -193,10 +193,10 @@ def _nested(annotation: Any) -> Callable[[Any], Any] | None:
 
 
 @cache
-def _shared(v: int, unit: Any, n: int) -> Lasts:
-    return Lasts(v=v, unit=unit, n=n)
+def _shared(v: int, unit: Any, n: int, over: Any) -> Lasts:
+    return Lasts(v=v, unit=unit, n=n, over=over)
 
 
 def _lasts(struct: Any) -> Lasts:
     """A schedule has many events and few durations: equal ones are one record."""
-    return _shared(struct.v, struct.unit, struct.n)
+    return _shared(struct.v, struct.unit, struct.n, struct.over)

@@ -124,11 +124,11 @@ class _HeedingCursor(Cursor):
         self._switch = switch
 
     def at(
-        self, point: str, occurrence: int, attempt: int, *, target: str, now_us: int
+        self, point: str, occurrence: int, attempt: int, *, target: str, now_us: int, size: int = 0
     ) -> FaultEvent | None:
         if self._switch.pulled:
             return None
-        return super().at(point, occurrence, attempt, target=target, now_us=now_us)
+        return super().at(point, occurrence, attempt, target=target, now_us=now_us, size=size)
 
 
 class _HeedingCalls:

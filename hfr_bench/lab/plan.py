@@ -6,7 +6,7 @@ from typing import NamedTuple
 from hfr_bench.faults.exhaustive import injections, schedules
 from hfr_bench.faults.generate import Draw, generate
 from hfr_bench.model.matrix import FaultMatrix
-from hfr_bench.model.prereg import EXHAUSTIVE, Preregistration
+from hfr_bench.model.prereg import EXHAUSTIVE, Burst, Preregistration
 from hfr_bench.model.record import short_id, text_digest
 from hfr_bench.model.schedule import FaultSchedule, KindSpec
 from hfr_bench.model.task import OracleStep, TaskSpec
@@ -40,13 +40,14 @@ def cells(
     `oracle`: a task's own solution, which the exhaustive design goes along.
     """
     horizon = prereg.limits.max_steps
-    for task in tasks:
+    for index, task in enumerate(tasks):
+        bursts = [burst for burst in prereg.faults.bursts if burst.covers(index, len(tasks))]
         for seed in prereg.seeds:
             if prereg.faults.design == EXHAUSTIVE:
                 faults = injections(task, oracle(task), matrix, kinds, horizon)
                 made = schedules(task, seed, faults, horizon)
             else:
-                made = _sampled(prereg, task, seed, matrix, kinds)
+                made = _sampled(prereg, task, seed, matrix, kinds, bursts)
             yield from (Cell(task, seed, schedule) for schedule in made)
 
 
@@ -56,14 +57,16 @@ def _sampled(
     seed: int,
     matrix: FaultMatrix,
     kinds: Mapping[str, KindSpec],
+    bursts: Sequence[Burst],
 ) -> Iterator[FaultSchedule]:
-    """One schedule for each rate."""
+    """One schedule for each rate; `bursts`: those in whose window the task is."""
     plan = prereg.faults
     for rate in plan.rates if plan.design == "sampled" else (0.0,):
         profile = f"{plan.matrix}-{rate}"
-        draw = Draw(task.suite, task.task_id, seed, profile, rate, plan.coupling)
-        points = task.fault_points if rate else ()
-        yield generate(draw, points, matrix, kinds, prereg.limits.max_steps)
+        key = (task.suite, task.task_id, seed, profile, rate, plan.coupling)
+        draw, points = Draw(*key, plan.takes_backup), task.fault_points if rate else ()
+        within = bursts if rate else ()
+        yield generate(draw, points, matrix, kinds, prereg.limits.max_steps, within)
 
 
 def exhaustive_trials(

@@ -7,9 +7,11 @@ Truth records are queued by whoever knows them (also from the gateway's thread, 
 the answer) and written by the trial's own thread, so that one file has one writer.
 """
 
+import json
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from hfr_bench.errors import ProviderError
 from hfr_bench.model.attempt import Call, Decision, Observation, StrategyEvent, Truth
@@ -128,16 +130,21 @@ class Seen:
         clock: Clock,
         sums: Sums,
         tool_cost_microusd: int,
+        *,
+        sizes: bool = False,
     ) -> None:
+        """`sizes`: write down how large each request is; for model calls."""
         self._inner = inner
         self._sink = sink
         self._truth = truth
         self._clock = clock
         self._sums = sums
         self._tool_cost = tool_cost_microusd
+        self._sizes = sizes
 
     def attempt(self, call: Call) -> Observation:
-        self._sink.write(_started(call), step=call.step, attempt=call.attempt)
+        started = _started(call, request_size(call.payload) if self._sizes else 0)
+        self._sink.write(started, step=call.step, attempt=call.attempt)
         self._truth.begin_attempt()
         began_us = self._clock.now_us()
         seen = self._inner.attempt(call)
@@ -215,7 +222,14 @@ def is_effect(executed: EffectExecuted) -> bool:
     return executed.level.writes and bool(executed.changed)
 
 
-def _started(call: Call) -> AttemptStarted:
+def request_size(payload: Mapping[str, Any]) -> int:
+    """Bytes of a model request, the model's name left out."""
+    rest = {key: value for key, value in payload.items() if key != "model"}
+    text = json.dumps(rest, ensure_ascii=False, separators=(",", ":"))
+    return len(text.encode(errors="surrogatepass"))
+
+
+def _started(call: Call, size: int) -> AttemptStarted:
     intent = call.intent
     return AttemptStarted(
         point=call.point,
@@ -230,6 +244,7 @@ def _started(call: Call) -> AttemptStarted:
         level=intent.level if intent else SideEffect.READ,
         request_digest=intent.args_digest if intent else json_digest(dict(call.payload)),
         operation_id=call.operation_id,
+        request_size=size,
     )
 
 

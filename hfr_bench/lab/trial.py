@@ -137,6 +137,7 @@ class _Run:
         self._schedule = self._bench.schedule(row.trial.schedule_id)
         self._truth = TruthQueue({e.injection_id: e for e in self._schedule.events})
         self._sums = Sums()
+        self._met: set[str] = set()
         self._guard: Guard | None = None
 
     def graded(self, round_no: int) -> TrialResult:
@@ -204,9 +205,11 @@ class _Run:
             base_url = bench.upstream
         client = bench.backend.client(base_url, self._model_scope())
         tool_cost = round(price.cost_usd * 1_000_000)
+        common = (self._journal, self._truth, self._clock, self._sums, tool_cost)
+        sizes = any(event.lasts.unit == "request" for event in self._schedule.events)
         onion = {
-            channel: Seen(port, self._journal, self._truth, self._clock, self._sums, tool_cost)
-            for channel, port in ((Channel.MODEL, client), (Channel.TOOL, tools))
+            Channel.MODEL: Seen(client, *common, sizes=sizes),
+            Channel.TOOL: Seen(tools, *common),
         }
         return Guard(
             trial_id=trial.trial_id,
@@ -251,7 +254,7 @@ class _Run:
         trial = self._row.trial
         return Scene(
             trial_id=trial.trial_id,
-            cursor=Cursor(self._schedule.events, layers),
+            cursor=Cursor(self._schedule.events, layers, self._met),
             kinds=self._bench.kinds,
             clock=self._clock,
             tell=self._truth.tell,

@@ -275,7 +275,8 @@ class Bench(AbstractContextManager["Bench"]):
     def check_answered(self) -> None:
         """Every kind of the registered matrix must have an injector that plays it."""
         matrix = content.matrix(self.prereg.faults.matrix)
-        self._check_latencies({name for mix in matrix.mixes for name in mix.kinds})
+        named, bursts = self._named_kinds(), self.prereg.faults.bursts
+        self._check_latencies(named)
         self._check_contained()
         played = self.gateway.kinds() | self.tool_injector.kinds()
         played |= {name for name, kind in self.kinds.items() if LEDGER in kind.wire}
@@ -285,12 +286,20 @@ class Bench(AbstractContextManager["Bench"]):
                     f"faults.matrix {matrix.name!r}: no injector plays {missing[0]!r}; "
                     f"played are: {', '.join(sorted(played))}"
                 )
+        if missing := sorted({name for burst in bursts for name in burst.kinds} - played):
+            raise BadInputError(
+                f"faults.bursts: no injector plays {missing[0]!r}; played are: "
+                f"{', '.join(sorted(played))}"
+            )
+
+    def _named_kinds(self) -> set[str]:
+        """All kinds that the registration may inject."""
+        mixes = content.matrix(self.prereg.faults.matrix).mixes
+        return {name for mix in (*mixes, *self.prereg.faults.bursts) for name in mix.kinds}
 
     def _check_contained(self) -> None:
         """What is done to the tools' machine is done in a container, never here."""
-        mixes = content.matrix(self.prereg.faults.matrix).mixes
-        names = {name for mix in mixes for name in mix.kinds}
-        check_contained(self.kinds, names, self._sandboxes.values())
+        check_contained(self.kinds, self._named_kinds(), self._sandboxes.values())
 
     def _check_latencies(self, names: set[str]) -> None:
         """A failing answer slower than the timeout would be seen as a timeout, not as declared."""

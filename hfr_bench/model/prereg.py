@@ -15,9 +15,12 @@ Seed = Annotated[int, Field(ge=0, lt=2**53)]
 Rate = Annotated[float, Field(ge=0, le=1)]
 Item = TypeVar("Item")
 
-EXHAUSTIVE = "exhaustive-1"
+EXHAUSTIVE, FORK = "exhaustive-1", "fork"
 ONE_FAULT = (0.0, 1.0)
-"""The rates of the exhaustive design: without a fault, and with exactly one a trial."""
+"""The rates of designs that plant a fault: without one, and with one in every trial."""
+
+TAKES_BACKUP = 0.5
+"""Chance that a provider's outage takes its other models along, unless another is registered."""
 
 
 def distinct(items: tuple[Item, ...]) -> tuple[Item, ...]:
@@ -72,33 +75,82 @@ class ModelPins(Record):
     config: dict[str, Any] = {}
 
 
+class Burst(Record):
+    """A window of the frozen task order in which the same things fail again and again (§6.6.2).
+
+    `start`, `end`: shares of the order; task n of N (from 0) is inside if start <= n / N < end.
+    There, at points that match `points` (shell patterns), a fault comes with chance `rate` at each
+    attempt, whatever the experiment's rate is unless that is 0, and from `kinds` with weights
+    (none given: those that the matrix has there).
+    """
+
+    start: float = Field(ge=0, lt=1)
+    end: float = Field(gt=0, le=1)
+    points: tuple[str, ...] = Field(min_length=1)
+    kinds: dict[str, Annotated[float, Field(gt=0)]] = {}
+    rate: float = Field(gt=0, le=1)
+
+    @model_validator(mode="after")
+    def _ends_after_its_start(self) -> Self:
+        if self.end <= self.start:
+            raise ValueError(f"end: {self.end:g} is not after start, {self.start:g}")
+        return self
+
+    def covers(self, index: int, tasks: int) -> bool:
+        """Whether a task is inside, by its place in the order of all."""
+        return self.start <= index / tasks < self.end
+
+
+class ForkPlan(Record):
+    """What the design `fork` plans for a task and seed.
+
+    `points`: so many first faults, drawn from all that fit the steps of the task's solution; null
+    takes them all. `continuations`: how often what comes after a first fault is drawn. `rate`: the
+    chance of a fault at an attempt there.
+    """
+
+    points: int | None = Field(default=2, ge=1)
+    continuations: int = Field(default=3, ge=1, le=1000)
+    rate: float = Field(default=0.10, ge=0, le=1)
+
+
 class FaultPlan(Record):
     """What is injected: a matrix (mix of kinds) under one design.
 
-    `sampled`: drawn at each of `rates`, the chance of a fault at an attempt. `exhaustive-1`: every
-    step of the oracle x kind of the matrix x lands or lost, one fault a trial; no weights, rates
-    or coupling. Its `rates` are 0 (no fault) and 1 (the trial has its fault), and not chosen.
-    `none`: no faults.
+    `sampled`: drawn at each of `rates`, the chance of a fault at an attempt, with `bursts`.
+    `exhaustive-1`: every step of the oracle x kind of the matrix x lands or lost, one fault a
+    trial; no weights or coupling. `fork`: all arms meet one first fault in the same state, and what
+    comes after it is drawn several times (`fork`). The `rates` of these two are 0 (no fault) and 1
+    (the trial has its first fault), and not chosen. `none`: no faults.
+    `takes_backup`: chance that an outage of the model's provider takes its other models along.
     """
 
     matrix: str = "stress"
     rates: tuple[Rate, ...] = Field(default=(0.0, 0.05, 0.10, 0.20), min_length=1)
-    design: Literal["sampled", "exhaustive-1", "none"] = "sampled"
+    design: Literal["sampled", "exhaustive-1", "fork", "none"] = "sampled"
     coupling: Literal["nested", "independent"] = "nested"
+    takes_backup: Rate = Field(default=TAKES_BACKUP, exclude_if=lambda p: p == TAKES_BACKUP)
+    bursts: tuple[Burst, ...] = Field(default=(), exclude_if=lambda bursts: not bursts)
+    fork: ForkPlan | None = Field(default=None, exclude_if=lambda fork: fork is None)
 
     _distinct = field_validator("rates")(distinct)
 
     @model_validator(mode="before")
     @classmethod
     def _rates_of_the_design(cls, given: Any) -> Any:
-        if isinstance(given, dict) and given.get("design") == EXHAUSTIVE:
-            return {"rates": ONE_FAULT} | given
-        return given
+        design = given.get("design") if isinstance(given, dict) else None
+        if design == FORK:
+            return {"rates": ONE_FAULT, "fork": {}} | given
+        return {"rates": ONE_FAULT} | given if design == EXHAUSTIVE else given
 
     @model_validator(mode="after")
-    def _no_other_rates(self) -> Self:
-        if self.design == EXHAUSTIVE and self.rates != ONE_FAULT:
-            raise ValueError(f"rates: {EXHAUSTIVE} has none to choose; leave them out")
+    def _only_what_the_design_has(self) -> Self:
+        if self.design in (EXHAUSTIVE, FORK) and self.rates != ONE_FAULT:
+            raise ValueError(f"rates: {self.design} has none to choose; leave them out")
+        if self.bursts and self.design != "sampled":
+            raise ValueError(f"bursts: only `design: sampled` has them, not {self.design}")
+        if (self.fork is not None) is not (self.design == FORK):
+            raise ValueError("fork: belongs to `design: fork`, and to no other")
         return self
 
 

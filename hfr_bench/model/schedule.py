@@ -16,11 +16,15 @@ class Lasts(Record):
 
     `attempts`: n attempts of its step. `target`: until the step goes to another target (paper
     §6.2: sticky within the same logical step, unless a degradation changed model or tool).
-    `trial`: until the trial ends. `seconds`: n seconds of trial clock since first delivery.
+    `request`: until the step sends a smaller request, wherever it goes (models only). `trial`:
+    until the trial ends. `seconds`: n seconds of trial clock since its coordinate was reached.
+    `over`: whom the last two hit: `all` targets, or only the `one` at which they began, to which
+    they are still there when the caller comes back.
     """
 
-    unit: Literal["attempts", "target", "trial", "seconds"] = "attempts"
+    unit: Literal["attempts", "target", "request", "trial", "seconds"] = "attempts"
     n: int = Field(default=1, ge=1)
+    over: Literal["all", "one"] = Field(default="all", exclude_if=lambda over: over == "all")
 
 
 class Respond(Record):
@@ -95,7 +99,8 @@ class KindSpec(Record):
     it may hit. `lands`: for lost outcomes, the chance that the write lands, else null. `lasts`:
     weighted choices. `params`: name -> equally likely values, filled into wire texts as `{name}`.
     `latency_ms`: how long the failing answer takes. `observe`: names of observation points
-    (`faults.observe`), told of in the report.
+    (`faults.observe`), told of in the report. `provider`: it is an outage of the model's provider;
+    whether it takes the backup model along is drawn (`FaultPlan.takes_backup`).
     """
 
     kind: str
@@ -114,6 +119,7 @@ class KindSpec(Record):
     safe_outcome_when: dict[SideEffect, SafeOutcome] = {}
     observation_points: tuple[str, ...] = ()
     observe: tuple[str, ...] = ()
+    provider: bool = False
 
 
 class FaultEvent(Record):
@@ -121,6 +127,7 @@ class FaultEvent(Record):
 
     `occurrence` and `attempt` count from 1. `effect_lands`: for lost outcomes, whether the write
     reaches the world. `clears_by`: what ends it. `safe_outcome`: the best end still reachable.
+    `after`: the injection_id of an event that must have been met before this one can be.
     """
 
     injection_id: str
@@ -134,6 +141,7 @@ class FaultEvent(Record):
     params: dict[str, int | str] = {}
     clears_by: str = "retry"
     safe_outcome: SafeOutcome = SafeOutcome.COMPLETE
+    after: str = Field(default="", exclude_if=lambda after: not after)
 
 
 class FaultSchedule(Record):

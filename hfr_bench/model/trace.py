@@ -56,7 +56,11 @@ class TrialStarted(Record):
 
 
 class AttemptStarted(Record):
-    """Seen: an attempt goes out. `told`: the caller named the coordinate (else inferred)."""
+    """Seen: an attempt goes out. `told`: the caller named the coordinate (else inferred).
+
+    `request_size`: bytes of a model request without the model's name, where the schedule holds
+    an event that ends when the request gets smaller; else 0.
+    """
 
     type: Literal["attempt_started"] = "attempt_started"
     point: str
@@ -72,6 +76,7 @@ class AttemptStarted(Record):
     request_digest: str
     operation_id: str = ""
     told: bool = True
+    request_size: int = 0
 
 
 class AttemptEnded(Record):

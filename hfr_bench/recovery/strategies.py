@@ -6,6 +6,7 @@ from typing import Any
 from hfr_bench.faults.draw import uniform
 from hfr_bench.model.attempt import (
     Attempted,
+    Compressed,
     Decision,
     Observation,
     Proposed,
@@ -20,6 +21,8 @@ from hfr_bench.recovery.backoff import effective_us, full_jitter_us
 from hfr_bench.recovery.classify import classify, retry_after_us
 from hfr_bench.recovery.ladder import may_substitute, next_equal
 from hfr_bench.recovery.plain import ACCEPT, DISPATCH, Plain, State, transient
+
+_EITHER = "substitute or wait"
 
 
 class NoRetry(Plain):
@@ -175,6 +178,8 @@ class OracleRecovery(Plain):
             if key in landed:
                 landed.remove(key)
                 return {"landed": landed}, _taken(event.view)
+        if isinstance(event, Compressed) and not event.done:
+            return state, Decision(Action.ESCALATE, "the context cannot be made shorter")
         return super().decide(state, event)
 
     def on_failure(self, event: Attempted) -> Decision:
@@ -182,11 +187,16 @@ class OracleRecovery(Plain):
         view = event.view
         if truth.landed and _is_write(view):
             return _taken(view)
-        if truth.clears_by == "substitute":
+        if truth.clears_by == "compress":
+            why = "only a shorter context helps"
+            if self._kit.equipment.ladder and view.intent.channel is Channel.MODEL:
+                return Decision(Action.COMPRESS, why, rung=Rung.COMPRESSED)
+            return Decision(Action.ESCALATE, f"{why}, and nothing makes one")
+        if truth.clears_by in ("substitute", _EITHER):
             other = next_equal(view.target, (view.target,), self._kit.substitutes)
-            if other is None:
+            if other is None and truth.clears_by != _EITHER:
                 return Decision(Action.ESCALATE, "only another model helps, and there is none")
-            if view.attempts < self._config["attempts"]:
+            if other is not None and view.attempts < self._config["attempts"]:
                 return Decision(
                     Action.DEGRADE_MODEL,
                     "only another model helps",
@@ -195,18 +205,21 @@ class OracleRecovery(Plain):
                 )
         if view.attempts >= self._config["attempts"]:
             return Decision(Action.ESCALATE, "nothing clears it")
-        return Decision(Action.RETRY, delay_us=self._wait_us(event.observation, truth), debit=1)
+        wait_us = self._wait_us(event.observation, truth, view.attempts)
+        return Decision(Action.RETRY, delay_us=wait_us, debit=1)
 
     def on_reconciled(self, event: Reconciled) -> Decision:
         """The truth is known already; the read only fetches the answer, and may fail."""
         reason = "read" if event.landed is Landed.COMMITTED else "known to have landed"
         return Decision(Action.ACCEPT, reason)
 
-    def _wait_us(self, observation: Observation, truth: Truth) -> int:
-        if truth.clears_by != "wait":
+    def _wait_us(self, observation: Observation, truth: Truth, attempts: int) -> int:
+        """What is stated, else longer each time: nobody is told how long it still lasts."""
+        if truth.clears_by not in ("wait", _EITHER):
             return 0
         stated = retry_after_us(observation)
-        return round(self._config["wait_s"] * 1_000_000) if stated is None else stated
+        doubled = self._config["wait_s"] * 2.0 ** (attempts - 1)
+        return round(doubled * 1_000_000) if stated is None else stated
 
 
 def _is_write(view: StepView) -> bool:

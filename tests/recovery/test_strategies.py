@@ -1,6 +1,7 @@
 """The plain arms and yardsticks, in the shop: what each does when a call fails."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 from hfr_bench.faults.draw import uniform
 from hfr_bench.model.attempt import (
     Attempted,
+    Compressed,
     Finishing,
     Intent,
     Observation,
@@ -198,11 +200,30 @@ def test_oracle_recovery_changes_models_only_where_nothing_else_helps() -> None:
     oracle = OracleRecovery({}, KIT)
     for clears_by, action in (
         ("substitute", Action.DEGRADE_MODEL),
+        ("substitute or wait", Action.DEGRADE_MODEL),
         ("retry", Action.RETRY),
         (None, Action.RETRY),
     ):
         event = Attempted(_view(), refused(529), Truth(None, clears_by))
         assert oracle.decide({}, event)[1].action is action
+
+
+def test_oracle_recovery_waits_an_outage_out_where_it_has_no_other_model() -> None:
+    alone = OracleRecovery({}, replace(KIT, substitutes={}))
+    for attempts, wait_s in ((1, 1), (2, 2), (5, 16)):
+        event = Attempted(_view(attempts=attempts), refused(503), Truth(None, "substitute or wait"))
+        decision = alone.decide({}, event)[1]
+        assert (decision.action, decision.delay_us) == (Action.RETRY, wait_s * 1_000_000)
+
+
+def test_oracle_recovery_makes_the_context_shorter_or_hands_over() -> None:
+    event = Attempted(_view(), refused(400), Truth(None, "compress"))
+    equipped = OracleRecovery({}, replace(KIT, equipment=Equipment(ladder=True)))
+    assert equipped.decide({}, event)[1].action is Action.COMPRESS
+    assert equipped.decide({}, Compressed(_view(), done=True))[1].action is Action.DISPATCH
+    assert equipped.decide({}, Compressed(_view(), done=False))[1].action is Action.ESCALATE
+    bare = OracleRecovery({}, replace(KIT, equipment=Equipment()))
+    assert bare.decide({}, event)[1].action is Action.ESCALATE
 
 
 def test_oracle_recovery_waits_as_long_as_it_is_told() -> None:

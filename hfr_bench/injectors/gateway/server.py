@@ -178,7 +178,9 @@ class GatewayInjector:
         scene = guest.scene
         event = None
         if dialect and body is not None:
-            event = scene.cursor.at(*at[:3], target=target, now_us=scene.clock.now_us())
+            # Without the model's name, so that another model alone makes no request smaller.
+            size, now_us = len(body) - len(target.encode()), scene.clock.now_us()
+            event = scene.cursor.at(*at[:3], target=target, now_us=now_us, size=size)
         virtual = scene.clock.kind is ClockKind.VIRTUAL
         path = f"{self._paths[version]}/{tail}"
         exchange = Exchange(guest, request, dialect, path, body or b"", target, at, event, virtual)

@@ -24,7 +24,7 @@ KINDS = sorted(
     SLOW.get(name, name) for name, kind in content.kinds().items() if kind.layer is Layer.MODEL
 )
 LIMITS = ("model_429", "model_429_bare", "model_429_ms")
-SERVER = ("model_500", "model_502", "model_502_html", "model_503", "model_529")
+SERVER = ("model_500", "model_502", "model_502_html", "model_503", "model_529", "model_outage")
 LOST = ("model_closed", "model_stream_cut", "made_drip")
 
 
@@ -56,6 +56,7 @@ _LITELLM = typed(
     lost="APIError",
     model_500="InternalServerError",
     model_503="ServiceUnavailableError",
+    model_outage="ServiceUnavailableError",
     model_context_overflow="ContextWindowExceededError",
 )
 TYPED = {
