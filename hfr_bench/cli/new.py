@@ -30,17 +30,22 @@ clock: virtual           # virtual: announced waits advance trial time | wall (l
 seeds: [1, 2, 3]         # the protocol asks for three
 
 faults:
-  matrix: stress         # hfr-bench list faults
+  matrix: stress         # the paper's mix; hfr-bench list faults
   # sampled: faults drawn at the rates below | none: no faults | exhaustive-1: every step of the
   # suite's own solution x every tool kind x landed or lost, one fault a trial, no sampling error:
   # where duplicates are measured. It needs `agent: oracle` (no model calls), and no rates.
+  # fork: all arms meet one first fault in the same state, and what comes after it is drawn several
+  # times (`fork: {{points: 2, continuations: 3, rate: 0.1}}`); rehearsal only, no rates.
   design: sampled
   coupling: nested       # nested: what is faulty at 5 % is faulty at 10 % | independent
-  rates: [0, 0.05, 0.10, 0.20]
+  rates: [0, 0.05, 0.10, 0.20]     # the paper's stress: 5, 10 and 20 %, beside no faults
+  # Windows of the task order in which the same tool or provider fails again and again (sampled):
+  # bursts: [{{start: 0.4, end: 0.5, points: ["tool:*"], kinds: {{tool_5xx: 1}}, rate: 0.9}}]
+  # takes_backup: 0.5    # matrix `outage`: how often the provider's backup model is down, too
 
 # arm = name + strategy + config + equipment. `hfr-bench list strategies` lists strategies.
 # equipment: ledger (record of side effects), query (the tools' reconcile reads), ladder (backup
-# model), truth (yardsticks only).
+# model), verifier (checks of answers, where the suite ships some), truth (yardsticks only).
 arms:
   - name: no_retry
     strategy: no_retry
@@ -49,7 +54,7 @@ arms:
     config: {{retries: 3, delay_s: 1.0}}
   - name: hfr
     strategy: hfr
-    equipment: {{ledger: true, query: true, ladder: true}}
+    equipment: {{ledger: true, query: true, ladder: true{checks}}}
   - name: blind_resend         # known bad: must be caught duplicating
     strategy: blind_resend
   - name: oracle_recovery      # upper bound: is told what really happened
@@ -82,11 +87,12 @@ analysis:
 @click.option("--suite", default="tau2", show_default=True, help="The benchmark suite to use.")
 def new(folder: Path, suite: str) -> None:
     """Write a commented prereg.yaml into FOLDER."""
-    plugins.find("suites", suite)
+    checks = ", verifier: true" if hasattr(plugins.find("suites", suite), "verifier") else ""
     path = folder / "prereg.yaml"
     if path.exists():
         raise BadInputError(f"{path}: is there already; nothing was changed")
     name = re.sub(r"[^a-z0-9]+", "-", folder.resolve().name.lower()).strip("-") or "experiment"
     folder.mkdir(parents=True, exist_ok=True)
-    path.write_text(TEMPLATE.format(folder=folder, name=name[:64], suite=suite), encoding="utf-8")
+    text = TEMPLATE.format(folder=folder, name=name[:64], suite=suite, checks=checks)
+    path.write_text(text, encoding="utf-8")
     click.echo(f"wrote {path}\nnext: edit it, then `hfr-bench freeze {folder}`")

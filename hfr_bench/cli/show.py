@@ -6,8 +6,9 @@ from textwrap import wrap
 
 import click
 
+from hfr_bench.cli.show_schedule import drawn, schedule_view
 from hfr_bench.errors import BadInputError
-from hfr_bench.lab.find import find_trial
+from hfr_bench.lab.find import find_trial, is_schedule
 from hfr_bench.lab.register import load
 from hfr_bench.lab.store import Store
 from hfr_bench.lab.timeline import Line, StepLines, Timeline, seconds, timeline
@@ -24,19 +25,25 @@ _LOUD = {"injected": "!", "organic": "!", "duplicate": "!!", "unwanted": "!!"}
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
 @click.argument("trial")
 @click.option("--round", "round_", type=click.IntRange(1), help="Which round; default: the last.")
+@click.option("--schedule", "planned", is_flag=True, help="The schedule of a trial, as a grid.")
 @click.option("--json", "as_json", is_flag=True, help="For programs.")
-def show(folder: Path, trial: str, round_: int | None, as_json: bool) -> int:
+def show(folder: Path, trial: str, round_: int | None, planned: bool, as_json: bool) -> int:
     """TRIAL of FOLDER's experiment as a timeline: what was tried, seen, injected, decided, done.
 
     TRIAL is the beginning of a trial_id, GROUP/ARM, or the path of a trace. Times are of the
-    trial's own clock.
+    trial's own clock. The beginning of a schedule_id, or a trial with --schedule, gives the grid of
+    what is planned, point by occurrence; of a trial that was run, also what it met.
     """
     experiment = load(folder)
+    if planned or is_schedule(experiment.plan, trial):
+        grid = schedule_view(folder, experiment, trial, round_)
+        click.echo(grid.dumps() if as_json else "\n".join(drawn(grid, WIDTH)))
+        return 0
     row, file = find_trial(folder, experiment.plan, trial, round_)
     trace = Store(folder).trace(file)
-    planned = experiment.book.schedule(row.trial.schedule_id)
+    schedule = experiment.book.schedule(row.trial.schedule_id)
     try:
-        made = timeline(trace.events, planned, (f"unreadable: {line}" for line in trace.bad))
+        made = timeline(trace.events, schedule, (f"unreadable: {line}" for line in trace.bad))
     except ValueError as error:
         raise BadInputError(f"{file.path}: {error}") from error
     click.echo(made.dumps() if as_json else "\n".join(story(made)))
@@ -80,9 +87,11 @@ def _head(made: Timeline) -> Iterator[str]:
 
 
 def _lasting(lasts: Lasts) -> str:
-    if lasts.unit in ("target", "trial"):
-        return f"until the {lasts.unit} {'changes' if lasts.unit == 'target' else 'ends'}"
-    return f"for {lasts.n} {lasts.unit.removesuffix('s') if lasts.n == 1 else lasts.unit}"
+    only = ", at its first target only" if lasts.over == "one" else ""
+    until = {"target": "changes", "request": "is smaller", "trial": "ends"}
+    if lasts.unit in until:
+        return f"until the {lasts.unit} {until[lasts.unit]}{only}"
+    return f"for {lasts.n} {lasts.unit.removesuffix('s') if lasts.n == 1 else lasts.unit}{only}"
 
 
 def _step(step: StepLines) -> Iterator[str]:

@@ -114,6 +114,7 @@ def _told(played: Played) -> Iterator[str]:
 
 
 def _lasting(lasts: Lasts) -> str:
-    if lasts.unit in ("target", "trial"):
-        return f"until the {lasts.unit} {'changes' if lasts.unit == 'target' else 'ends'}"
+    until = {"target": "changes", "request": "is smaller", "trial": "ends"}
+    if lasts.unit in until:
+        return f"until the {lasts.unit} {until[lasts.unit]}"
     return f"for {lasts.n} {lasts.unit.removesuffix('s') if lasts.n == 1 else lasts.unit}"

@@ -23,6 +23,7 @@ from hfr_bench.faults.ledgers import PREFIX, announced
 from hfr_bench.faults.reading import Attempt, Landing, Read, read
 from hfr_bench.faults.shape import answers, declared, lands, wire
 from hfr_bench.model.effects import Alter, Boundary, Forget, Late, Stale
+from hfr_bench.model.prereg import FORK
 from hfr_bench.model.report import AuditRow
 from hfr_bench.model.schedule import FaultEvent, FaultSchedule, KindSpec
 from hfr_bench.model.terms import Channel, Layer
@@ -100,16 +101,24 @@ class Agenda:
     """A schedule sorted by step, once for all trials that run under it.
 
     An event begins at its own step or never, so a trial meets only events of steps it came to.
+    `fork`: the event that all others wait for; "" in other designs.
     """
 
     def __init__(self, schedule: FaultSchedule) -> None:
         self.counts = Counter((event.layer.value, event.kind) for event in schedule.events)
         self.of_the_ledger = any(e.point.startswith(PREFIX) for e in schedule.events)
+        first = schedule.events[0] if schedule.design == FORK and schedule.events else None
+        self.fork = first.injection_id if first else ""
+        self._fork_layer = first.layer if first else None
         self._order = {event.injection_id: n for n, event in enumerate(schedule.events)}
         self._steps: dict[tuple[Layer, str, int], list[FaultEvent]] = {}
         for event in schedule.events:
             step = (event.layer, event.point, event.occurrence)
             self._steps.setdefault(step, []).append(event)
+
+    def forks_in(self, layers: Sequence[Layer]) -> bool:
+        """Whether the fork is a fault of one of these layers."""
+        return self._fork_layer in layers
 
     def within(self, layer: Layer, places: Iterable[Place]) -> list[FaultEvent]:
         """The events of a layer that some attempts may meet."""
@@ -227,7 +236,9 @@ def _of_the_ledger(
     """Adds the ledger's own events to what was met; tells of failures that nobody planned."""
     found = announced(events)
     places = [one.place for one in found]
-    live = expected(agenda.within(Layer.TOOL, places), places)
+    first = min((m.line for m in meetings if m.event.injection_id == agenda.fork), default=None)
+    opened = {} if first is None else {agenda.fork: sum(one.line < first for one in found)}
+    live = expected(agenda.within(Layer.TOOL, places), places, opened)
     for one, event in zip(found, live, strict=True):
         where = f"{one.place.point} #{one.place.occurrence}"
         if event is not None:
@@ -282,12 +293,21 @@ def _met(
     live: dict[int, FaultEvent | None] = {}
     if agenda is None:
         return [(attempt, None) for attempt in attempts]
-    for channel, layers in LAYERS.items():
+    forked: int | None = None
+    # The layer of the fork first: events of the others wait for it.
+    for channel, layers in sorted(LAYERS.items(), key=lambda one: not agenda.forks_in(one[1])):
         own = [n for n, attempt in enumerate(attempts) if attempt.sent.channel is channel]
         places = [attempts[n].place for n in own]
+        opened = {} if forked is None else {agenda.fork: sum(n <= forked for n in own)}
         if events := [event for layer in layers for event in agenda.within(layer, places)]:
-            live.update(zip(own, expected(events, places), strict=True))
+            live.update(zip(own, expected(events, places, opened), strict=True))
+        if agenda.forks_in(layers):
+            forked = next((n for n in own if _is(live.get(n), agenda.fork)), None)
     return [(attempt, live.get(n)) for n, attempt in enumerate(attempts)]
+
+
+def _is(event: FaultEvent | None, injection_id: str) -> bool:
+    return event is not None and event.injection_id == injection_id
 
 
 def _mismatch(attempt: Attempt, event: FaultEvent, book: _Book) -> str:

@@ -87,7 +87,7 @@ class Cursor:
             self.met.add(found.injection_id)
         return found
 
-    def _reach(self, event: FaultEvent, attempt: int, here: _Life) -> bool:
+    def _reach(self, event: FaultEvent, attempt: int, here: _Here) -> bool:
         if event.lasts.unit == "attempts":
             return attempt < event.attempt + event.lasts.n
         return self._still(event, self._life(event, here), here)

@@ -60,7 +60,7 @@ def injections(
         if mix is None or name not in points:
             continue
         for _, kind in fitting_kinds(points[name], mix, kinds):
-            found += [Injection(points[name], seen[name], kind, each) for each in _lands(kind)]
+            found += [Injection(points[name], seen[name], kind, each) for each in sides(kind)]
     return tuple(found)
 
 
@@ -103,8 +103,8 @@ def _event(task: TaskSpec, seed: int, schedule_id: str, fault: Injection) -> Fau
     return event.model_copy(update={"effect_lands": fault.lands})
 
 
-def _lands(kind: KindSpec) -> tuple[bool | None, ...]:
-    """Both ways where the kind allows both; None where nothing is in doubt."""
+def sides(kind: KindSpec) -> tuple[bool | None, ...]:
+    """Whether the effect lands: both where the kind allows both; None if nothing is in doubt."""
     if kind.lands is None:
         return (None,)
     return tuple(lands for lands in (False, True) if kind.lands != (not lands))

@@ -77,7 +77,7 @@ def generate(
         for point in (*points, *ledger_points(points))
         if (found := _mix_and_rate(point.point, matrix, bursts, draw.rate)) is not None
         for occurrence in range(1, horizon + 1)
-        for event in _events(draw, schedule_id, point, occurrence, *found, kinds)
+        for event in step_events(draw, schedule_id, point, occurrence, *found, kinds)
     )
     return FaultSchedule(
         schedule_id=schedule_id,
@@ -133,7 +133,7 @@ def mix_for(point: str, matrix: FaultMatrix) -> Mix | None:
     return None
 
 
-def _events(
+def step_events(
     draw: Draw,
     schedule_id: str,
     point: FaultPoint,
@@ -141,8 +141,11 @@ def _events(
     mix: Mix,
     rate: float,
     kinds: Mapping[str, KindSpec],
+    behind: Lasts | None = None,
 ) -> Iterator[FaultEvent]:
     """The events of one logical step, each attempt of which is faulty with chance `rate`.
+
+    `behind`: how long a fault lasts that is planned for its first attempt besides.
 
     `reach` is the last attempt covered so far; inside a duration nothing is drawn. Events that last
     until the target changes have no known end: what follows them is drawn besides, and there a
@@ -160,8 +163,8 @@ def _events(
     )
     if draw.coupling == "independent":
         base = (*base, draw.profile)
-    reach, open_ended = 0, False
-    for attempt in range(1, ATTEMPTS_MAX + 1):
+    reach, open_ended = _covered_by(behind)
+    for attempt in range(1 if behind is None else 2, ATTEMPTS_MAX + 1):
         if attempt > reach + 1 and not open_ended:
             return
         if attempt <= reach and not open_ended:
@@ -169,7 +172,7 @@ def _events(
         if uniform("onset", *base, attempt) >= rate:
             continue
         kind = choose(fitting, "kind", *base, attempt)
-        lasts = _lasting(kind, draw.takes_backup, *base, attempt)
+        lasts = lasting(kind, draw.takes_backup, *base, attempt)
         first = attempt
         if lasts.unit == "attempts":
             last = attempt + lasts.n - 1
@@ -183,7 +186,14 @@ def _events(
         yield event_at(drawn_at, point, occurrence, first, kind, lasts, (*base, attempt))
 
 
-def _lasting(kind: KindSpec, takes_backup: float, *key: str | int) -> Lasts:
+def _covered_by(behind: Lasts | None) -> tuple[int, bool]:
+    """The last attempt that a fault from the first one on covers, and whether its end is open."""
+    if behind is None:
+        return 0, False
+    return (behind.n, False) if behind.unit == "attempts" else (1, True)
+
+
+def lasting(kind: KindSpec, takes_backup: float, *key: str | int) -> Lasts:
     """How long a fault lasts, and whom a provider's outage takes along."""
     lasts = choose(kind.lasts, "lasts", *key)
     if not kind.provider or lasts.unit not in ("seconds", "trial"):

@@ -12,8 +12,9 @@ from typing import Any
 
 from hfr_bench.faults.audit import rows as audit_rows
 from hfr_bench.faults.observe import rows as observation_rows
-from hfr_bench.lab.controls import Found, Ran, controls
+from hfr_bench.lab.controls import Found, Ran, came, controls
 from hfr_bench.lab.divergence import divergence, pools, reference
+from hfr_bench.lab.forks import forks
 from hfr_bench.lab.index import gather
 from hfr_bench.lab.ingest import Facts, Ingest, collector_paused
 from hfr_bench.lab.remarks import Audited, notes, places, voids
@@ -86,6 +87,7 @@ def analyse(
         voids=voids(prereg, rows, chosen, checked, main),
         controls=checks,
         **_on_the_way(prereg, rates, ran),
+        forks=forks(came(ran), [arm.name for arm in prereg.arms]),
         silent_kinds=silent,
     )
 

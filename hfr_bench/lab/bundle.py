@@ -39,7 +39,7 @@ from hfr_bench.lab.store import Store
 from hfr_bench.lab.wire import Bench, Place
 from hfr_bench.model.bundle import Bundle, Chain, Content, Environment, TaskPoints
 from hfr_bench.model.invocation import Invocation
-from hfr_bench.model.prereg import EXHAUSTIVE
+from hfr_bench.model.prereg import EXHAUSTIVE, FORK
 from hfr_bench.model.report import Report
 from hfr_bench.model.task import OracleStep
 
@@ -73,7 +73,7 @@ def gather(experiment: Experiment, place: Place | None = None) -> Content:
     place = replace(place or Place(), folder=experiment.path)
     with Bench(prereg, experiment.book, place) as bench:
         check_sources(experiment, bench)
-        along = prereg.faults.design == EXHAUSTIVE
+        along = prereg.faults.design in (EXHAUSTIVE, FORK)
         tasks = tuple(
             TaskPoints(
                 suite=task.suite,

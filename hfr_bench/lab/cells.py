@@ -27,6 +27,7 @@ ROLES = {
 """Strategies that measure the experiment itself; nobody would run one."""
 
 EXHAUSTIVE, ONE_FAULT = "exhaustive-1", "one fault a trial"
+FORK, FIRST_FAULT = "fork", "one first fault, then drawn"
 GEAR = ("ledger", "query", "ladder", "verifier", "truth")
 
 
@@ -97,6 +98,8 @@ def named(report: Report, where: float | str) -> str:
         return faulty(report) + (f", {words[where]}" if where in words else "")
     if report.design == EXHAUSTIVE and where:
         return ONE_FAULT
+    if report.design == FORK and where:
+        return FIRST_FAULT
     return f"{percent(where)} faults" if where else "no faults"
 
 

@@ -7,8 +7,9 @@ one knows how they must come out: they warn, and prove nothing about a single nu
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from hfr_bench.lab.forks import Came, came_alike
 from hfr_bench.lab.ingest import Facts, place
-from hfr_bench.model.prereg import Preregistration
+from hfr_bench.model.prereg import FORK, Preregistration
 from hfr_bench.model.report import AuditRow, ControlRow
 from hfr_bench.model.terms import Origin
 from hfr_bench.model.trial import PlanRow, TrialResult
@@ -60,7 +61,9 @@ def controls(
     for one in ran:
         if one.row.control is None:
             by_arm.setdefault(one.result.arm, []).append(one.result)
+    forked = (came_alike(came(ran)),) if prereg.faults.design == FORK else ()
     return (
+        *forked,
         _delivered(audit),
         _unplanned(prereg, found),
         _twins(prereg, ran, INJECTOR_REMOVED, "rate 0 equals no injector at all"),
@@ -71,6 +74,13 @@ def controls(
         _blind_resend_caught(prereg, by_arm),
         _oracle_clean(prereg, by_arm),
     )
+
+
+def came(ran: Iterable[Ran]) -> list[Came]:
+    """The trials as the design `fork` reads them; controls left out."""
+    return [
+        Came(one.row.trial, one.facts.fork, one.result) for one in ran if one.row.control is None
+    ]
 
 
 def _twins(prereg: Preregistration, ran: Sequence[Ran], control: str, title: str) -> ControlRow:

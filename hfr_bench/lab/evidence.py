@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from hfr_bench.lab.cells import Cell, Table, named, ordered, stressed_rates, titled
-from hfr_bench.model.report import AuditRow, DivergenceRow, ObservationRow, Report
+from hfr_bench.model.report import AuditRow, DivergenceRow, ForkRow, ObservationRow, Report
 
 
 def delivery(report: Report) -> Table:
@@ -91,6 +91,34 @@ def _met(row: dict[str, int]) -> Cell:
     return Cell(
         str(row["reached"]), f"{row['reached'] / row['trials']:.2f}" if row["trials"] else ""
     )
+
+
+def forks(report: Report) -> Table | None:
+    """What each arm made of each sort of first fault; None in other designs."""
+    if not report.forks:
+        return None
+    found: dict[tuple[str, str], list[ForkRow]] = {}
+    for row in report.forks:
+        point, _, kind = row.fork.partition("/")[2].partition("/")
+        found.setdefault((f"{kind} at {point.partition('#')[0]}", row.arm), []).append(row)
+    sorts = sorted({sort for sort, _ in found})
+    arms = [arm for arm in ordered(report) if any(key[1] == arm for key in found)]
+    rows = [[Cell(sort), *(_made_of(found.get((sort, arm))) for arm in arms)] for sort in sorts]
+    legend = (
+        "Succeeded / trials that came to the fork (below: harm, handed over). All arms come to a "
+        "fork in the same state; its continuations share it, so these are counts without "
+        "intervals. JSON has each fork."
+    )
+    return titled(report, "Forks, by first fault", ("First fault", *arms), rows, legend)
+
+
+def _made_of(rows: Sequence[ForkRow] | None) -> Cell:
+    kept = [row for row in rows or () if row.same_state and row.came]
+    if not kept:
+        return Cell("-")
+    won, came = sum(row.succeeded for row in kept), sum(row.came for row in kept)
+    harm, people = sum(row.harm for row in kept), sum(row.escalated for row in kept)
+    return Cell(f"{won}/{came}", f"{harm}, {people}")
 
 
 def divergence(report: Report) -> Table | None:

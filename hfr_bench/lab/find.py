@@ -25,11 +25,8 @@ def find_trial(
     Raises:
         BadInputError: no trial or more than one has that name (they are listed), or it was not run.
     """
-    given = Path(name)
-    if given.suffix == ".jsonl":
-        name = f"{given.parent.parent.name}/{given.stem}"
-        number = given.parent.name.removeprefix("r")
-        round_ = int(number) if round_ is None and number.isdigit() else round_
+    name, of_the_path = _as_named(name)
+    round_ = of_the_path if round_ is None else round_
     rows = _matching(plan, name)
     if len(rows) != 1:
         raise BadInputError(_which(plan, rows, name))
@@ -45,6 +42,39 @@ def find_trial(
         has = f"there are rounds {rounds}" if files else "`hfr-bench run` it first"
         raise BadInputError(f"trial {trial.trial_id} has no finished trace of that round; {has}")
     return rows[0], max(chosen, key=lambda file: file.round)
+
+
+def find_schedule(plan: Sequence[PlanRow], name: str) -> tuple[PlanRow | None, str]:
+    """A planned trial with its schedule_id, run or not; or a schedule_id (its beginning) alone.
+
+    Raises BadInputError if neither, or more than one, has that name.
+    """
+    rows = _matching(plan, _as_named(name)[0])
+    planned = {row.trial.schedule_id for row in plan} if name else set()
+    ids = sorted(one for one in planned if one.startswith(name))
+    if len(rows) == 1:
+        return rows[0], rows[0].trial.schedule_id
+    if not rows and len(ids) == 1:
+        return None, ids[0]
+    if not rows and ids:
+        shown = "\n".join(f"  {one}" for one in ids[:_SHOWN])
+        raise BadInputError(f"{len(ids)} schedules are named {name!r}; say more:\n{shown}")
+    raise BadInputError(_which(plan, rows, name))
+
+
+def is_schedule(plan: Sequence[PlanRow], name: str) -> bool:
+    """Whether a name is that of a schedule, and of no trial."""
+    named = bool(name) and any(row.trial.schedule_id.startswith(name) for row in plan)
+    return named and not _matching(plan, _as_named(name)[0])
+
+
+def _as_named(name: str) -> tuple[str, int | None]:
+    """A trace's path as GROUP/ARM and its round; any other name as it is."""
+    given = Path(name)
+    if given.suffix != ".jsonl":
+        return name, None
+    number = given.parent.name.removeprefix("r")
+    return f"{given.parent.parent.name}/{given.stem}", int(number) if number.isdigit() else None
 
 
 def _matching(plan: Sequence[PlanRow], name: str) -> list[PlanRow]:

@@ -30,6 +30,7 @@ _READ_BY = (
     "lab.store",
     "lab.ingest",
     "lab.index",
+    "lab.forks",
     "lab.database",
     "lab.rederive",
     "lab.judge",
@@ -66,6 +67,7 @@ class _Kept(msgspec.Struct, array_like=True, gc=False):
     behaviour: str
     path: Course
     claims: tuple[str, ...]
+    fork: str
 
 
 _unpack = msgspec.json.Decoder(_Kept).decode
@@ -140,7 +142,8 @@ def _unpacked(file: TrialFile, text: str) -> Facts | None:
     sums = {(layer, kind): found for layer, kind, found in one.sums}
     audit = TrialAudit(one.arm, sums, one.failed, one.untrue)
     checked = Checked(file, result, checked_bad, breaks, one.digest)
-    return Facts(checked, bad, one.start, audit, one.underived, one.behaviour, one.path, one.claims)
+    rest = (one.underived, one.behaviour, one.path, one.claims, one.fork)
+    return Facts(checked, bad, one.start, audit, *rest)
 
 
 def _line(facts: Facts, mark: Mark, sha256: str, ingest: Ingest) -> bytes:
@@ -188,6 +191,7 @@ def _line(facts: Facts, mark: Mark, sha256: str, ingest: Ingest) -> bytes:
         facts.behaviour,
         facts.path,
         facts.claims,
+        facts.fork,
     )
     return _encode(row)
 

@@ -17,6 +17,7 @@ import msgspec
 from hfr_bench.faults.audit import Agenda, TrialAudit, audit
 from hfr_bench.faults.observe import observe
 from hfr_bench.lab.divergence import Course, path
+from hfr_bench.lab.forks import state_at
 from hfr_bench.lab.history import false_claims
 from hfr_bench.lab.rederive import disagreements
 from hfr_bench.lab.store import BadLine, Checked, Reading, TrialFile
@@ -71,7 +72,7 @@ class Facts(NamedTuple):
     `audit` is empty for a file outside the plan. `underived`: results that do not follow from the
     trace; looked for in whole traces. `behaviour`: of controls and their twins, else "". `path`:
     the steps, for where arms part. `claims`: what a ledger or a tool said that was not so, where no
-    silent fault had misled it.
+    silent fault had misled it. `fork`: the state in which it met the fork of its schedule, or "".
     """
 
     checked: Checked
@@ -82,6 +83,7 @@ class Facts(NamedTuple):
     behaviour: str = ""
     path: Course = Course((), None)
     claims: tuple[str, ...] = ()
+    fork: str = ""
 
     @property
     def flaws(self) -> tuple[BadLine, ...]:
@@ -132,9 +134,10 @@ class Ingest:
         if row is None:
             return Facts(checked, reading.bad, start)
         trial, whole = row.trial, checked.result is not None
+        agenda = self._agenda(trial.schedule_id)
         found = audit(
             reading.events,
-            self._agenda(trial.schedule_id),
+            agenda,
             self.kinds,
             arm=trial.arm,
             injected=trial.injected,
@@ -149,6 +152,7 @@ class Ingest:
             self._behaviour(reading, trial) if whole and key in self._twins else "",
             path(reading.events),
             false_claims(reading.events) if whole and not self._misled(found) else (),
+            state_at(reading.events, found.meetings, agenda.fork) if agenda.fork else "",
         )
 
     def _misled(self, found: TrialAudit) -> bool:

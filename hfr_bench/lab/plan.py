@@ -3,10 +3,11 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from hfr_bench.faults import fork
 from hfr_bench.faults.exhaustive import injections, schedules
 from hfr_bench.faults.generate import Draw, generate
 from hfr_bench.model.matrix import FaultMatrix
-from hfr_bench.model.prereg import EXHAUSTIVE, Burst, Preregistration
+from hfr_bench.model.prereg import EXHAUSTIVE, FORK, Burst, Preregistration
 from hfr_bench.model.record import short_id, text_digest
 from hfr_bench.model.schedule import FaultSchedule, KindSpec
 from hfr_bench.model.task import OracleStep, TaskSpec
@@ -37,7 +38,7 @@ def cells(
 ) -> Iterator[Cell]:
     """Task by task, seed by seed, fault by fault: each with its schedule.
 
-    `oracle`: a task's own solution, which the exhaustive design goes along.
+    `oracle`: a task's own solution, which the designs exhaustive-1 and fork go along.
     """
     horizon = prereg.limits.max_steps
     for index, task in enumerate(tasks):
@@ -46,9 +47,27 @@ def cells(
             if prereg.faults.design == EXHAUSTIVE:
                 faults = injections(task, oracle(task), matrix, kinds, horizon)
                 made = schedules(task, seed, faults, horizon)
+            elif prereg.faults.design == FORK:
+                made = _forked(prereg, task, seed, matrix, kinds, oracle)
             else:
                 made = _sampled(prereg, task, seed, matrix, kinds, bursts)
             yield from (Cell(task, seed, schedule) for schedule in made)
+
+
+def _forked(
+    prereg: Preregistration,
+    task: TaskSpec,
+    seed: int,
+    matrix: FaultMatrix,
+    kinds: Mapping[str, KindSpec],
+    oracle: OracleOf,
+) -> Iterator[FaultSchedule]:
+    """One schedule without faults, and one for each fork and continuation."""
+    plan = prereg.faults
+    assert plan.fork is not None
+    made_of = fork.Content(matrix, kinds, prereg.limits.max_steps)
+    found = fork.candidates(task, oracle(task), made_of, models=prereg.agent != "oracle")
+    return fork.schedules(task, seed, fork.chosen(task, seed, found, plan.fork), made_of, plan)
 
 
 def _sampled(
@@ -85,6 +104,21 @@ def exhaustive_trials(
     main = (len(tasks) + faults) * seeds * len(prereg.arms)
     removed = len(tasks) * seeds * prereg.controls.injector_removed
     return faults, main + removed + faults * seeds * prereg.controls.a_a
+
+
+def fork_trials(
+    prereg: Preregistration, tasks: Sequence[TaskSpec], made_of: fork.Content, oracle: OracleOf
+) -> tuple[int, int]:
+    """How many forks and trials (controls included) the design `fork` makes of the tasks."""
+    plan = prereg.faults.fork
+    assert plan is not None
+    models, seeds = prereg.agent != "oracle", len(prereg.seeds)
+    fitting = (len(fork.candidates(t, oracle(t), made_of, models=models)) for t in tasks)
+    forks = seeds * sum(n if plan.points is None else min(n, plan.points) for n in fitting)
+    faulty, calm = forks * plan.continuations, len(tasks) * seeds
+    arms, controls = len(prereg.arms), prereg.controls
+    main = (faulty + calm) * arms
+    return forks, main + calm * controls.injector_removed + faulty * controls.a_a
 
 
 def plan_rows(

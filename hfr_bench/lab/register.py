@@ -12,10 +12,11 @@ from pydantic import ValidationError
 from hfr_bench import __version__, content
 from hfr_bench.errors import BadInputError
 from hfr_bench.lab.book import ScheduleBook, read_book
+from hfr_bench.lab.designs import TRIALS_MAX, burst_notes, check_fork
 from hfr_bench.lab.plan import Cell, cells, exhaustive_trials, plan_rows
 from hfr_bench.lab.wire import Bench, Place
 from hfr_bench.model.matrix import FaultMatrix
-from hfr_bench.model.prereg import EXHAUSTIVE, Hypothesis, Lock, Preregistration
+from hfr_bench.model.prereg import EXHAUSTIVE, FORK, Hypothesis, Lock, Preregistration
 from hfr_bench.model.record import text_digest
 from hfr_bench.model.task import OracleStep, TaskSpec
 from hfr_bench.model.terms import Layer, Origin
@@ -32,9 +33,6 @@ PREREG, LOCK, PLAN, SCHEDULES, TRIALS = (
 
 RESTATING = frozenset({"sr", "csr", "goal_met", "official", "cps"})
 """Metrics in which a rehearsal says what its script says: they rest on success alone."""
-
-TRIALS_MAX = 200_000
-"""More trials than this are not planned for the exhaustive design: it grows unseen."""
 
 
 class Experiment(NamedTuple):
@@ -184,13 +182,16 @@ def _first_difference(was: dict[str, object], now: dict[str, object]) -> str:
 
 
 def check_design(prereg: Preregistration, bench: Bench, matrix: FaultMatrix) -> tuple[str, ...]:
-    """Whether the exhaustive design can be made, and what of the matrix it leaves out.
+    """Whether a design can be made, and what a reader must know: what it leaves out, where it is.
 
-    Raises BadInputError for another agent than the oracle (nobody knows the steps of any other
+    Raises BadInputError for a window without a task, for forks of a live model, and with the
+    exhaustive design for another agent than the oracle (nobody knows the steps of any other
     before it has gone them), for nothing to inject, and for more than TRIALS_MAX trials.
     """
+    if prereg.faults.design == FORK:
+        return check_fork(prereg, bench, matrix, _oracle_of(bench))
     if prereg.faults.design != EXHAUSTIVE:
-        return ()
+        return tuple(burst_notes(prereg, len(bench.tasks)))
     if prereg.agent != "oracle":
         raise BadInputError(
             f"faults.design: {EXHAUSTIVE} takes the steps of the oracle one by one and needs "

@@ -11,6 +11,7 @@ from typing import Any
 
 from hfr_bench.lab.cells import (
     EXHAUSTIVE,
+    FORK,
     GEAR,
     Cell,
     Table,
@@ -120,6 +121,8 @@ def _profiles(report: Report) -> str:
     """What was planned to fail, for a line on the experiment's size."""
     if report.design == EXHAUSTIVE:
         return "every single fault"
+    if report.design == FORK:
+        return f"{len({(r.suite, r.task_id, r.seed, r.fork) for r in report.forks})} forks"
     return "fault rates " + ", ".join(f"{rate * 100:.3g}" for rate in report.rates) + " %"
 
 

@@ -178,7 +178,8 @@ def _pareto(report: Report) -> Section | None:
 
 
 def _met(report: Report) -> Section | None:
-    shown = _views(report, (evidence.exposure(report), evidence.divergence(report)))
+    made = (evidence.exposure(report), evidence.forks(report), evidence.divergence(report))
+    shown = _views(report, made)
     return Section("exposure", "Exposure and divergence", tables=shown) if shown else None
 
 

@@ -24,7 +24,15 @@ from hfr_bench.lab.cells import (
     titled,
     yardsticks,
 )
-from hfr_bench.lab.evidence import checks, delivery, divergence, exposure, observations, voids
+from hfr_bench.lab.evidence import (
+    checks,
+    delivery,
+    divergence,
+    exposure,
+    forks,
+    observations,
+    voids,
+)
 from hfr_bench.model.report import EXPLICIT, MIXED, POOLED, SILENT, Report
 
 A = ("sr", "cost_mean", "p50", "p95", "harm_1000")
@@ -46,7 +54,7 @@ def tables(report: Report) -> tuple[Table, ...]:
     made += [table for where in wheres for table in safety(report, where)]
     made += [differences(report, rate) for rate in (None, 0.0, *single)]
     made += [costs(report), delivery(report), observations(report)]
-    made += [exposure(report), divergence(report)]
+    made += [exposure(report), forks(report), divergence(report)]
     made += [voids(report), checks(report)]
     return tuple(table for table in made if table is not None)
 

@@ -295,7 +295,10 @@ class Bench(AbstractContextManager["Bench"]):
     def _named_kinds(self) -> set[str]:
         """All kinds that the registration may inject."""
         mixes = content.matrix(self.prereg.faults.matrix).mixes
-        return {name for mix in (*mixes, *self.prereg.faults.bursts) for name in mix.kinds}
+        bursts = self.prereg.faults.bursts
+        return {name for mix in mixes for name in mix.kinds}.union(
+            *(burst.kinds for burst in bursts)
+        )
 
     def _check_contained(self) -> None:
         """What is done to the tools' machine is done in a container, never here."""

@@ -11,7 +11,7 @@ LAYOUT = "hfr-bundle@1"
 
 
 class TaskPoints(Record):
-    """What a schedule is drawn from: a task's fault points, and for `exhaustive-1` its oracle.
+    """What a schedule is drawn from: a task's fault points, and its oracle if that is followed.
 
     `oracle`: actor and tool of each step; its arguments are benchmark text and are left out.
     `source_digest`: of the upstream task, as in the lock. That the points are really this task's

@@ -255,6 +255,16 @@ class Preregistration(Record):
 
     _distinct = field_validator("seeds")(distinct)
 
+    @model_validator(mode="after")
+    def _no_live_forks(self) -> Self:
+        if self.faults.design == FORK and self.origin is Origin.LIVE:
+            raise ValueError(
+                f"faults.design: {FORK} has every arm go the same way again up to the first fault, "
+                "and a live model answers otherwise each time; it needs recorded responses, which "
+                "are not there yet. Rehearse it (origin: rehearsal), or take design: sampled"
+            )
+        return self
+
 
 class SourcePin(Record):
     """What a suite was when it was frozen."""

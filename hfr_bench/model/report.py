@@ -125,6 +125,28 @@ class DivergenceRow(Record):
     after: int | None = None
 
 
+class ForkRow(Record):
+    """What an arm made of one first fault, over all continuations (design `fork`).
+
+    `fork`: the first fault (`fork/<point>#<occurrence>/<kind>`). `came`: trials that met it;
+    `same_state`: all arms came to it in one state, or none came. Sums over `trials`.
+    """
+
+    suite: str
+    task_id: str
+    seed: int
+    fork: str
+    arm: str
+    trials: int
+    came: int
+    same_state: bool
+    succeeded: int
+    escalated: int
+    duplicates: int
+    harm: int
+    cost_microusd: int | None = None
+
+
 class HypothesisRow(Record):
     """A registered claim, its difference (arm minus against), and whether the interval bears it.
 
@@ -154,7 +176,7 @@ class Report(Record):
 
     `ran_in`: sandboxes, with the images, of the tools. `silent_kinds`: the planned kinds that give
     a wrong answer instead of an error; their numbers stand apart (`EXPLICIT`, `SILENT`, `MIXED`).
-    `design`: how faults were planned; in exhaustive-1, rate 1 is exactly one fault a trial.
+    `design`: how faults were planned; in exhaustive-1 and fork, rate 1 is a planted fault.
     """
 
     name: str
@@ -185,6 +207,7 @@ class Report(Record):
     controls: tuple[ControlRow, ...] = ()
     exposure: tuple[dict[str, Any], ...] = ()
     divergence: tuple[DivergenceRow, ...] = ()
+    forks: tuple[ForkRow, ...] = ()
     silent_kinds: tuple[str, ...] = ()
     design: str = "sampled"
     traces_digest: str = ""

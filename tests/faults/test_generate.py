@@ -219,3 +219,14 @@ def test_the_shipped_matrix_is_nested_too() -> None:
         )
         assert low <= high
         assert text_digest(str(sorted(low))) != text_digest(str(sorted(high)))
+
+
+def test_what_came_later_left_the_bytes_of_earlier_schedules_alone() -> None:
+    """Pinned before bursts, outages and forks were there: registrations without them stay."""
+    lines = [
+        made(rate, seed=seed, coupling=coupling).dumps()
+        for rate in (0.0, 0.2, 0.9)
+        for seed in (1, 2)
+        for coupling in ("nested", "independent")
+    ]
+    assert text_digest("".join(lines))[:16] == "0fad7c0058dc2c21"

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from hfr_bench.lab.plan import Cell, cells, exhaustive_trials, plan_rows
+from hfr_bench.faults.fork import Content
+from hfr_bench.lab.plan import Cell, cells, exhaustive_trials, fork_trials, plan_rows
 from hfr_bench.model.matrix import FaultMatrix, Mix
 from hfr_bench.model.prereg import Preregistration
 from hfr_bench.model.record import text_digest
@@ -157,3 +158,58 @@ def test_the_exhaustive_design_has_rates_of_its_own() -> None:
     assert type(chosen).loads(chosen.dumps()) == chosen
     with pytest.raises(ValidationError, match="exhaustive-1 has none to choose"):
         prereg(faults=EXHAUSTIVE | {"rates": [0, 0.1]})
+
+
+@pytest.mark.parametrize(
+    ("faults", "schedules", "rows"),
+    [
+        ({"matrix": "m", "rates": [0, 0.1, 0.3]}, "de5e7028d90b4286", "8f23dd09b00041f6"),
+        (EXHAUSTIVE, "97e8ba0e5bb37818", "f0344ccc71a3070e"),
+        ({"matrix": "m", "design": "none"}, "e628d4452ff38aa0", "a01a514a1613888a"),
+    ],
+)
+def test_what_came_later_left_the_bytes_of_earlier_plans_alone(
+    faults: dict[str, Any], schedules: str, rows: str
+) -> None:
+    """Pinned before bursts, outages and forks were there: registrations without them stay."""
+    made, laid_out = planned(prereg(faults=faults))
+    assert text_digest("".join(cell.schedule.dumps() for cell in made))[:16] == schedules
+    assert text_digest("".join(row.dumps() for row in laid_out))[:16] == rows
+
+
+FORKED = {"matrix": "m", "design": "fork", "fork": {"points": 2, "continuations": 3, "rate": 0.3}}
+
+
+def test_forks_come_with_their_continuations_beside_a_trial_without_faults() -> None:
+    made, rows = planned(prereg(faults=FORKED))
+    for _, group in groupby(made, key=lambda cell: (cell.task.task_id, cell.seed)):
+        calm, *forked = [cell.schedule for cell in group]
+        assert (calm.rate, calm.events, calm.profile) == (0.0, (), "fork/none")
+        profiles = [one.profile.rpartition("/") for one in forked]
+        assert [number for _, _, number in profiles] == ["c1", "c2", "c3"] * 2
+        assert len({name for name, _, _ in profiles}) == 2
+        assert {one.rate for one in forked} == {1.0}
+    assert len({row.trial.trial_id for row in rows}) == len(rows)
+    of = {row.trial.schedule_id: row.control for row in rows if row.control}
+    assert set(of.values()) == {"injector_removed", "a_a"}
+
+
+@pytest.mark.parametrize("controls", [{}, {"a_a": False}, {"injector_removed": False}])
+@pytest.mark.parametrize("points", [1, 2, None])
+def test_forks_are_counted_without_making_them(
+    controls: dict[str, bool], points: int | None
+) -> None:
+    fork = {"points": points, "continuations": 2, "rate": 0.1}
+    registered = prereg(faults=FORKED | {"fork": fork}, controls=controls)
+    made, rows = planned(registered)
+    made_of = Content(MATRIX, KINDS, registered.limits.max_steps)
+    forks, trials = fork_trials(registered, SHOP.select_all()[:2], made_of, oracle)
+    assert (forks * 2, trials) == (sum(c.schedule.rate == 1 for c in made), len(rows))
+
+
+def test_forks_have_rates_of_their_own() -> None:
+    plan = prereg(faults={"matrix": "m", "design": "fork"}).faults
+    assert plan.rates == (0.0, 1.0)
+    assert type(plan).loads(plan.dumps()) == plan
+    with pytest.raises(ValidationError, match="fork has none to choose"):
+        prereg(faults=FORKED | {"rates": [0, 0.1]})

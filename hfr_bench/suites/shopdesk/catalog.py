@@ -67,8 +67,14 @@ def with_what_they_need(names: Collection[str]) -> set[str]:
 
 
 def fault_points(offered: Sequence[ToolSpec]) -> tuple[FaultPoint, ...]:
-    """The model, every tool, and the reads that a strategy makes for itself."""
-    points = [FaultPoint(point="model:agent", layer=Layer.MODEL, target="agent")]
+    """The models' roles, every tool, and the reads that a strategy makes for itself.
+
+    A check reads the world where a contract says how (`verifier._second_look`).
+    """
+    points = [
+        FaultPoint(point=f"model:{role}", layer=Layer.MODEL, target="agent")
+        for role in ("agent", "compress")
+    ]
     for tool in offered:
         points.append(
             FaultPoint(
@@ -78,9 +84,9 @@ def fault_points(offered: Sequence[ToolSpec]) -> tuple[FaultPoint, ...]:
         contract = tool.reconcile
         if contract is None:
             continue
-        purposes = ("prepare", "reconcile") if contract.needs_before else ("reconcile",)
+        purposes = ("prepare",) if contract.needs_before else ()
         points += [
             FaultPoint(point=f"{purpose}:{tool.name}", layer=Layer.TOOL, target=contract.read)
-            for purpose in purposes
+            for purpose in (*purposes, "reconcile", "verify")
         ]
     return tuple(points)

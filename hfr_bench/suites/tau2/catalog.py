@@ -85,8 +85,14 @@ def _spec(domain: str, tool: Mapping[str, Any], row: Mapping[str, Any]) -> ToolS
 
 
 def fault_points(tools: tuple[ToolSpec, ...]) -> tuple[FaultPoint, ...]:
-    """The model, every tool, and the reads that a strategy makes for itself."""
-    points = [FaultPoint(point="model:agent", layer=Layer.MODEL, target="agent")]
+    """The models' roles, every tool, and the reads that a strategy makes for itself.
+
+    No `verify:` among them: the suite ships no strategy-side checks.
+    """
+    points = [
+        FaultPoint(point=f"model:{role}", layer=Layer.MODEL, target="agent")
+        for role in ("agent", "compress")
+    ]
     for tool in tools:
         points.append(
             FaultPoint(

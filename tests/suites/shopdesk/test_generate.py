@@ -89,9 +89,11 @@ def test_any_task_offers_what_it_takes_and_what_its_contracts_need(seed: str, nu
     assert {s.tool for s in task.sealed.oracle if s.actor == "agent"} <= offered
     assert with_what_they_need(offered) == offered
     points = {point.point for point in task.public.fault_points}
+    assert {"model:agent", "model:compress"} <= points
     for tool in task.public.tools:
         contract = tool.reconcile
         assert (f"reconcile:{tool.name}" in points) == (contract is not None)
+        assert (f"verify:{tool.name}" in points) == (contract is not None)
         assert (f"prepare:{tool.name}" in points) == bool(contract and contract.needs_before)
 
 
