@@ -69,6 +69,10 @@ limits:
 human: {{cost_usd: 0.02, delay_s: 10}}          # what an escalation is charged
 tool_price: {{cost_usd: 0.001, latency_s: 0.4}}  # what one tool attempt is charged
 
+# Cohorts: trials of an arm that run one after the other on one clock and hand breakers and tenant
+# budgets on, so that these can bind. The cohort is then the unit of all intervals: n is smaller.
+# cohorts: {{size: 10, tenants: [a, b], every_s: 20, shares: [breaker, tenant_budget]}}
+
 controls: {{injector_removed: true, a_a: true}}  # checks on the harness itself
 
 # Confirmatory claims. In a rehearsal, SR and CSR only restate the stand-in's script and are

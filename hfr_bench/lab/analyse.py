@@ -12,11 +12,13 @@ from typing import Any
 
 from hfr_bench.faults.audit import rows as audit_rows
 from hfr_bench.faults.observe import rows as observation_rows
+from hfr_bench.lab.cohorts import drawn as drawn_units
 from hfr_bench.lab.controls import Found, Ran, came, controls
 from hfr_bench.lab.divergence import divergence, pools, reference
 from hfr_bench.lab.forks import forks
 from hfr_bench.lab.index import gather
 from hfr_bench.lab.ingest import Facts, Ingest, collector_paused
+from hfr_bench.lab.joint import broken_chains, cohort_rows
 from hfr_bench.lab.remarks import Audited, notes, places, voids
 from hfr_bench.lab.runlog import last
 from hfr_bench.lab.store import Checked, Chosen, Store, choose, traces_digest
@@ -33,7 +35,7 @@ from hfr_bench.model.report import (
 )
 from hfr_bench.model.schedule import FaultSchedule, KindSpec
 from hfr_bench.model.trial import PlanRow, TrialResult
-from hfr_bench.stats.bootstrap import draw, units
+from hfr_bench.stats.bootstrap import Unit, draw, units
 from hfr_bench.stats.estimate import Setting, estimate
 
 ORACLE = "oracle_recovery"
@@ -63,12 +65,13 @@ def analyse(
     chosen = choose(rows, checked, prereg.void_rounds)
     ran = _ran(rows, facts, chosen)
     main = [one.result for one in ran if one.row.control is None]
-    audited = _audited(ran)
+    audited = _audited(prereg, ran)
     audits = audit_rows(one.facts.audit for one in ran)
     rates = tuple(sorted({row.trial.rate for row in rows}))
     silent = tuple(sorted({row.kind for row in audits if kinds[row.kind].silent}))
     apart = _apart(rows, main, schedules, kinds) if silent else {}
-    estimates, contrasts = _estimate(prereg, lock, rates, main, apart)
+    drawn = drawn_units(prereg, rows, units(main))
+    estimates, contrasts = _estimate(prereg, lock, rates, main, apart, drawn)
     complete = not chosen.lacking and not audited.bad
     checks = controls(prereg, ran, audits, audited.found)
     valid = _valid(checked, checks)
@@ -125,10 +128,11 @@ def _size(
     main: Sequence[TrialResult],
     chosen: Chosen,
 ) -> dict[str, Any]:
-    """The report's fields that count tasks and trials, and the digest of what was counted."""
+    """The report's fields that count tasks, units and trials, and the digest of what was counted."""
     tasks = len(units(main))
     return {
         "tasks": tasks,
+        "units": len(drawn_units(prereg, rows, units(main))[0]) if prereg.cohorts else 0,
         "below_protocol": tasks < prereg.protocol_tasks,
         "trials_planned": sum(row.control is None for row in rows),
         "trials_analysed": len(main),
@@ -177,14 +181,15 @@ def _estimate(
     rates: Sequence[float],
     main: Sequence[TrialResult],
     apart: Mapping[str, Sequence[TrialResult]],
+    drawn: tuple[Sequence[Unit], dict[Unit, int]],
 ) -> tuple[list[Estimate], list[PairedEstimate]]:
     """Each rate, and all rates above 0 taken together, over one weight matrix.
 
-    `apart`: trials whose numbers are made once more, by pool (see `pools`).
+    `apart`: trials whose numbers are made once more, by pool (see `pools`). `drawn`: the units,
+    and each task's place among them (`lab.cohorts.drawn`).
     """
-    drawn = units(main)
-    counts = draw(drawn, prereg.analysis.resamples, lock.prereg_digest)
-    index = {unit: number for number, unit in enumerate(drawn)}
+    counts = draw(drawn[0], prereg.analysis.resamples, lock.prereg_digest)
+    index = drawn[1]
     pairs = contrasted(prereg)
     estimates: list[Estimate] = []
     contrasts: list[PairedEstimate] = []
@@ -285,16 +290,17 @@ def _ran(rows: Sequence[PlanRow], facts: Iterable[Facts], chosen: Chosen) -> lis
     return ran
 
 
-def _audited(ran: Sequence[Ran]) -> Audited:
+def _audited(prereg: Preregistration, ran: Sequence[Ran]) -> Audited:
     """What the audits of all trials, and their results held against their traces, came to."""
     facts = [one.facts for one in ran]
+    chains = broken_chains(prereg, ((one.row, one.facts.joint) for one in ran))
     return Audited(
         tuple(ran),
         tuple(one.start for one in facts if one.start is not None),
         Found(
             [text for one in facts for text in one.audit.failed],
             [text for one in facts for text in one.audit.untrue],
-            [text for one in facts for text in one.underived],
+            [*(text for one in facts for text in one.underived), *chains],
         ),
         tuple(str(line) for one in facts for line in one.bad),
     )
@@ -331,6 +337,7 @@ def _on_the_way(
         "observations": _observations(ran),
         "exposure": _exposure(prereg, rates, ran),
         "divergence": _divergence(prereg, rates, ran),
+        "cohorts": cohort_rows(prereg, [(one.row, one.facts.joint) for one in ran]),
     }
 
 

@@ -23,7 +23,10 @@ To = tuple[Channel, str, Mapping[str, Any]]
 
 @dataclass(slots=True, kw_only=True)
 class Caller:
-    """One trial's calls. `onion`: the guarded port of each channel, outermost recorder first."""
+    """One trial's calls. `onion`: the guarded port of each channel, outermost recorder first.
+
+    `start_us`: when the trial began, on its clock; above 0 only within a cohort.
+    """
 
     trial_id: str
     onion: Mapping[Channel, CallPort]
@@ -31,12 +34,13 @@ class Caller:
     clock: Clock
     sums: Sums
     limits: Limits = Limits()
+    start_us: int = 0
     _occurrences: Counter[str] = field(default_factory=Counter)
     _operations: int = 0
     _bounds: TrialLimits = field(init=False)
 
     def __post_init__(self) -> None:
-        self._bounds = TrialLimits(self.limits, self.sums, self.clock)
+        self._bounds = TrialLimits(self.limits, self.sums, self.clock, self.start_us)
 
     def _too_many(self) -> NoReturn:
         most = f"more than max_attempts = {self.limits.max_attempts} attempts of a step"

@@ -7,6 +7,7 @@ complete in all arms are compared.
 from collections.abc import Iterable, Mapping, Sequence
 
 from hfr_bench.errors import BadInputError
+from hfr_bench.lab.cohorts import drawn as drawn_units
 from hfr_bench.lab.register import Experiment
 from hfr_bench.lab.store import Store, choose
 from hfr_bench.model.report import (
@@ -158,9 +159,8 @@ def _differences(
 ) -> tuple[PairedEstimate, ...]:
     """All paired metrics, over the weights that the report draws from all its trials."""
     prereg = experiment.prereg
-    drawn = units(results)
+    drawn, index = drawn_units(prereg, experiment.plan, units(results))
     counts = draw(drawn, prereg.analysis.resamples, experiment.lock.prereg_digest)
-    index = {unit: number for number, unit in enumerate(drawn)}
     arm, against = pairs[0][0].arm, pairs[0][1].arm
     setting = Setting(rate or 0.0, prereg.analysis.level, index, counts, [(arm, against)])
     arms = {arm: [ours for ours, _ in pairs], against: [theirs for _, theirs in pairs]}

@@ -3,7 +3,14 @@
 from collections.abc import Sequence
 
 from hfr_bench.lab.cells import Cell, Table, named, ordered, stressed_rates, titled
-from hfr_bench.model.report import AuditRow, DivergenceRow, ForkRow, ObservationRow, Report
+from hfr_bench.model.report import (
+    AuditRow,
+    CohortRow,
+    DivergenceRow,
+    ForkRow,
+    ObservationRow,
+    Report,
+)
 
 
 def delivery(report: Report) -> Table:
@@ -170,6 +177,40 @@ def voids(report: Report) -> Table | None:
 
 def _worst(low: float | None, high: float | None) -> str:
     return "" if low is None or high is None else f"{low * 100:.1f}, {high * 100:.1f}"
+
+
+def cohorts(report: Report) -> Table | None:
+    """What the state that cohorts share did, by arm and rate; None where there are none."""
+    if not report.cohorts:
+        return None
+    rows = []
+    for arm in ordered(report):
+        for rate in report.rates:
+            found = [row for row in report.cohorts if (row.arm, row.rate) == (arm, rate)]
+            if any(getattr(row, name) for row in found for name in _COHORT_SUMS):
+                sums = [_per_cohort(found, name) for name in _COHORT_SUMS]
+                size = f"{len(found)} of {min(r.trials for r in found)}"
+                most = max(r.trials for r in found)
+                size += f"-{most}" if most > min(r.trials for r in found) else ""
+                rows.append([Cell(arm), Cell(named(report, rate)), Cell(size), *sums])
+    header = (
+        *("Arm", "Faults", "Cohorts", "Breaker openings", "Trials begun\nunder an open breaker"),
+        *("Calls\nkept back", "Retries\nrefused"),
+    )
+    legend = (
+        "Sums over all cohorts, and the least and most of one. Kept back: calls that did not go "
+        "out, since a breaker was open. Refused: failures met when the tenant had no retries left, "
+        "though step and task had. Arms that are not listed: nothing. Every cohort: --format csv."
+    )
+    return titled(report, "What cohorts share did", header, rows, legend, left=3)
+
+
+_COHORT_SUMS = ("openings", "began_open", "kept_back", "refused")
+
+
+def _per_cohort(found: Sequence[CohortRow], name: str) -> Cell:
+    counts = [getattr(row, name) for row in found]
+    return Cell(str(sum(counts)), f"{min(counts)}-{max(counts)}")
 
 
 def checks(report: Report) -> Table:

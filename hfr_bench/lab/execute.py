@@ -1,7 +1,7 @@
 """Many trials: what the plan still lacks, in rounds, on worker threads, one writer a trial."""
 
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,15 +10,18 @@ from typing import Literal, NamedTuple
 from hfr_bench import __version__, plugins
 from hfr_bench.errors import BadInputError, InfrastructureError
 from hfr_bench.lab import runlog
-from hfr_bench.lab.journal import Durability
+from hfr_bench.lab.clock import make_clock
+from hfr_bench.lab.journal import Durability, archive
 from hfr_bench.lab.meter import CostMeter, spent
 from hfr_bench.lab.register import TRIALS, Experiment, check_content, check_sources
 from hfr_bench.lab.runlock import only_one
 from hfr_bench.lab.standing import Job, Standing, standing
 from hfr_bench.lab.store import Store
-from hfr_bench.lab.trial import run_trial
+from hfr_bench.lab.together import Together
+from hfr_bench.lab.trial import InterruptedTrialError, run_trial
 from hfr_bench.lab.wire import Bench, Place, WorkerScope
 from hfr_bench.model.invocation import Invocation
+from hfr_bench.model.terms import ClockKind
 from hfr_bench.model.trial import TrialResult
 from hfr_bench.owner import this_process
 from hfr_bench.ports.executor import Executor
@@ -181,18 +184,22 @@ def _rounds(
     """Run jobs, then the rounds that voids made necessary, until nothing is lacking."""
     executor: Executor = plugins.find("executors", "threads")(options.workers)
 
-    def work(scope: WorkerScope, job: Job) -> TrialResult | None:
-        if not meter.start():
-            return None
-        result = run_trial(scope, job.row, job.round_no, job.path, options.durability)
-        meter.end(result)
-        return result
+    def work(scope: WorkerScope, jobs: Sequence[Job]) -> list[TrialResult]:
+        if not meter.start(len(jobs)):
+            return []
+        done = []
+        for result in _played(scope, jobs, options.durability):
+            meter.end(result)
+            done.append(result)
+        meter.leave(len(jobs) - len(done))
+        return done
 
     while now.jobs and not meter.stopped:
         total = count.ran + len(now.jobs)
         try:
-            for result in executor.run(now.jobs, lambda _: WorkerScope(bench), work, bench.abort):
-                if result is not None:
+            units = _units(now.jobs)
+            for results in executor.run(units, lambda _: WorkerScope(bench), work, bench.abort):
+                for result in results:
                     count.add(result)
                     options.on_progress(Progress(count.ran, total, count.voids))
         except BaseException:
@@ -200,6 +207,48 @@ def _rounds(
             raise
         now = standing(experiment)
     return now
+
+
+def _units(jobs: Sequence[Job]) -> list[list[Job]]:
+    """What one worker does in one go: a cohort, which is mostly a single trial."""
+    found: dict[tuple[str, int], list[Job]] = {}
+    for job in jobs:
+        found.setdefault((job.row.trial.cohort_id, job.round_no), []).append(job)
+    return list(found.values())
+
+
+def _played(
+    scope: WorkerScope, jobs: Sequence[Job], durability: Durability
+) -> Iterator[TrialResult]:
+    """A cohort's trials, one after the other on one clock; a void is the last of them.
+
+    Raises as `run_trial` does, and InterruptedTrialError while a trial is waited for.
+    """
+    prereg, together = scope.bench.prereg, None
+    if prereg.cohorts is not None:
+        together = Together(prereg.cohorts, make_clock(prereg.clock))
+        for job in jobs:  # an earlier start of this cohort: none of it may be mixed with this one
+            archive(job.path, "interrupted")
+    for job in jobs:
+        if together is None:
+            yield run_trial(scope, job.row, job.round_no, job.path, durability)
+            continue
+        trial = job.row.trial
+        _wait(scope, together, together.due_in_us(trial))
+        seat = together.seat(trial)
+        result = run_trial(scope, job.row, job.round_no, job.path, durability, seat)
+        together.take(trial, seat)
+        yield result
+        if result.void is not None:
+            return
+
+
+def _wait(scope: WorkerScope, together: Together, us: int) -> None:
+    """Until a trial is due. Real time is waited for so that an interrupt ends it."""
+    if together.clock.kind is ClockKind.VIRTUAL:
+        together.clock.wait(us)
+    elif us and scope.bench.interrupted.wait(us / 1_000_000):
+        raise InterruptedTrialError("interrupted between two trials of a cohort")
 
 
 @dataclass(slots=True)

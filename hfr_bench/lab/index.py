@@ -22,6 +22,7 @@ from hfr_bench.lab import decode
 from hfr_bench.lab.database import FILE, OUTCOME, RESULT, Unusable, kept_rows, unusable, write
 from hfr_bench.lab.divergence import Course
 from hfr_bench.lab.ingest import Facts, Ingest, Start, collector_paused
+from hfr_bench.lab.joint import Joint
 from hfr_bench.lab.store import BadLine, Checked, Mark, Store, TrialFile
 from hfr_bench.model.trial import TrialResult
 
@@ -31,6 +32,7 @@ _READ_BY = (
     "lab.ingest",
     "lab.index",
     "lab.forks",
+    "lab.joint",
     "lab.database",
     "lab.rederive",
     "lab.judge",
@@ -68,6 +70,7 @@ class _Kept(msgspec.Struct, array_like=True, gc=False):
     path: Course
     claims: tuple[str, ...]
     fork: str
+    joint: Joint | None
 
 
 _unpack = msgspec.json.Decoder(_Kept).decode
@@ -142,7 +145,7 @@ def _unpacked(file: TrialFile, text: str) -> Facts | None:
     sums = {(layer, kind): found for layer, kind, found in one.sums}
     audit = TrialAudit(one.arm, sums, one.failed, one.untrue)
     checked = Checked(file, result, checked_bad, breaks, one.digest)
-    rest = (one.underived, one.behaviour, one.path, one.claims, one.fork)
+    rest = (one.underived, one.behaviour, one.path, one.claims, one.fork, one.joint)
     return Facts(checked, bad, one.start, audit, *rest)
 
 
@@ -192,6 +195,7 @@ def _line(facts: Facts, mark: Mark, sha256: str, ingest: Ingest) -> bytes:
         facts.path,
         facts.claims,
         facts.fork,
+        facts.joint,
     )
     return _encode(row)
 

@@ -19,6 +19,7 @@ from hfr_bench.faults.observe import observe
 from hfr_bench.lab.divergence import Course, path
 from hfr_bench.lab.forks import state_at
 from hfr_bench.lab.history import false_claims
+from hfr_bench.lab.joint import Joint, joint
 from hfr_bench.lab.rederive import disagreements
 from hfr_bench.lab.store import BadLine, Checked, Reading, TrialFile
 from hfr_bench.model.prereg import Preregistration
@@ -73,6 +74,7 @@ class Facts(NamedTuple):
     trace; looked for in whole traces. `behaviour`: of controls and their twins, else "". `path`:
     the steps, for where arms part. `claims`: what a ledger or a tool said that was not so, where no
     silent fault had misled it. `fork`: the state in which it met the fork of its schedule, or "".
+    `joint`: the trial's share in its cohort, where it has one.
     """
 
     checked: Checked
@@ -84,6 +86,7 @@ class Facts(NamedTuple):
     path: Course = Course((), None)
     claims: tuple[str, ...] = ()
     fork: str = ""
+    joint: Joint | None = None
 
     @property
     def flaws(self) -> tuple[BadLine, ...]:
@@ -153,6 +156,7 @@ class Ingest:
             path(reading.events),
             false_claims(reading.events) if whole and not self._misled(found) else (),
             state_at(reading.events, found.meetings, agenda.fork) if agenda.fork else "",
+            joint(reading.events),
         )
 
     def _misled(self, found: TrialAudit) -> bool:

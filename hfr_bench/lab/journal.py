@@ -54,8 +54,8 @@ class TrialJournal:
         self._power = durability == "power"
         with self._told():
             path.parent.mkdir(parents=True, exist_ok=True)
-            _archive(self._part, "interrupted")
-            _archive(path, "damaged")
+            archive(self._part, "interrupted")
+            archive(path, "damaged")
             flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_EXCL
             self._fd = os.open(self._part, flags, 0o644)
 
@@ -123,7 +123,7 @@ def _write_all(fd: int, data: bytes) -> None:
         data = data[os.write(fd, data) :]
 
 
-def _archive(path: Path, why: str) -> None:
+def archive(path: Path, why: str) -> None:
     """Move what an earlier run left out of the way, keeping every one of them."""
     n = 1
     while path.exists():

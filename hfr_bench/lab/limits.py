@@ -11,11 +11,12 @@ from hfr_bench.ports.clock import Clock
 
 @dataclass(frozen=True, slots=True)
 class TrialLimits:
-    """Asked before every attempt and wait of one trial."""
+    """Asked before every attempt and wait of one trial, which began at `start_us`."""
 
     limits: Limits
     sums: Sums
     clock: Clock
+    start_us: int = 0
 
     def check(self) -> None:
         """Raises TrialStopped (LIMIT) when tokens, money or time are used up.
@@ -37,7 +38,8 @@ class TrialLimits:
         """Trial time that is left; None = unbounded."""
         if self.limits.max_time_s is None:
             return None
-        return max(0, round(self.limits.max_time_s * 1_000_000) - self.clock.now_us())
+        end_us = self.start_us + round(self.limits.max_time_s * 1_000_000)
+        return max(0, end_us - self.clock.now_us())
 
     def within(self, us: int) -> int:
         """A wait or a timeout, cut short where the trial's time ends."""

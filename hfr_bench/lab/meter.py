@@ -29,18 +29,23 @@ class CostMeter:
         self._at_work = 0
         self._lock = threading.Lock()
 
-    def start(self) -> bool:
-        """Whether one more trial may start; once it may not, none may."""
+    def start(self, trials: int = 1) -> bool:
+        """Whether so many more trials may start (a cohort's); once they may not, none may."""
         with self._lock:
             if self._bound is not None and not self.stopped:
-                aside = (self._at_work + 1) * self._each
+                aside = (self._at_work + trials) * self._each
                 if self.spent_microusd + aside > self._bound or self.spent_microusd == self._bound:
                     self.stopped = (
                         f"--max-cost-usd {self._bound / 1e6:g}: "
                         f"$ {self.spent_microusd / 1e6:.4f} spent"
                     )
-            self._at_work += not self.stopped
+            self._at_work += 0 if self.stopped else trials
             return not self.stopped
+
+    def leave(self, trials: int) -> None:
+        """So many that were let start will not be run: a void ended their cohort."""
+        with self._lock:
+            self._at_work -= trials
 
     def end(self, result: TrialResult) -> None:
         """A trial that was started has ended."""

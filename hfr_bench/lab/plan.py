@@ -6,6 +6,7 @@ from typing import NamedTuple
 from hfr_bench.faults import fork
 from hfr_bench.faults.exhaustive import injections, schedules
 from hfr_bench.faults.generate import Draw, generate
+from hfr_bench.lab.cohorts import Seat, seats
 from hfr_bench.model.matrix import FaultMatrix
 from hfr_bench.model.prereg import EXHAUSTIVE, FORK, Burst, Preregistration
 from hfr_bench.model.record import short_id, text_digest
@@ -128,7 +129,9 @@ def plan_rows(
     order = 0
     top = max(prereg.faults.rates) if prereg.faults.design != "none" else 0.0
     control_arm = prereg.controls.arm or prereg.analysis.baseline
+    seated = seats(prereg.cohorts, ((cell.task.suite, cell.task.task_id) for cell in planned))
     for cell in planned:
+        seat = seated.get((cell.task.suite, cell.task.task_id))
         digest = text_digest(cell.schedule.dumps())  # of the line as frozen
         jobs: list[tuple[str, str | None]] = [(arm.name, None) for arm in prereg.arms]
         if prereg.controls.injector_removed and cell.schedule.rate == 0:
@@ -138,7 +141,24 @@ def plan_rows(
         for arm, control in jobs:
             order += 1
             trial = _trial(prereg_digest, cell, digest, arm, control)
+            if seat is not None:
+                trial = _seated(trial, seat, control)
             yield PlanRow(order=order, trial=trial, control=control)
+
+
+def _seated(trial: Trial, seat: Seat, control: str | None) -> Trial:
+    """The trial in its cohort: that of its block of tasks, seed, profile, arm and control."""
+    cohort = {
+        "prereg": trial.prereg_digest,
+        "suite": trial.suite,
+        "block": seat.block,
+        "seed": trial.seed,
+        "profile": trial.profile,
+        "control": control,
+        "arm": trial.arm,
+    }
+    update = {"cohort_id": short_id(cohort), "position": seat.position, "tenant": seat.tenant}
+    return trial.model_copy(update=update)
 
 
 def _trial(

@@ -58,7 +58,7 @@ def disagreements(events: Sequence[TraceEvent], trial: Trial, human: HumanPrice)
         found += _compared(claimed.outcome, _judged(events, read, first))
         found += _ended(events, read, claimed.outcome)
     virtual = first.clock == ClockKind.VIRTUAL
-    ended_us = events[-1].t_us
+    ended_us = events[-1].t_us - (first.cohort.start_us if first.cohort else 0)
     if claimed.latency_us != ended_us if virtual else claimed.latency_us > ended_us:
         found.append(f"latency_us is {claimed.latency_us}, the trace ends at {ended_us}")
     return tuple(f"{trial.trial_id}: {text}" for text in found)
@@ -72,6 +72,9 @@ def _misplaced(first: TrialStarted, claimed: TrialResult, trial: Trial) -> Itera
             yield f"starts with {name} {getattr(first, name)}, planned {planned}"
         if getattr(claimed, name, planned) != planned:
             yield f"ends with {name} {getattr(claimed, name)}, planned {planned}"
+    place = first.cohort.position if first.cohort else 0
+    if place != trial.position:
+        yield f"starts at place {place} of its cohort, planned {trial.position}"
     if first.round != claimed.round:
         yield f"starts in round {first.round}, ends in round {claimed.round}"
 

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from hfr_bench import __version__, content
 from hfr_bench.errors import BadInputError
 from hfr_bench.lab.book import ScheduleBook, read_book
+from hfr_bench.lab.cohorts import check_cohorts, cohort_notes
 from hfr_bench.lab.designs import TRIALS_MAX, burst_notes, check_fork
 from hfr_bench.lab.plan import Cell, cells, exhaustive_trials, plan_rows
 from hfr_bench.lab.wire import Bench, Place
@@ -77,6 +78,7 @@ def freeze(folder: Path, place: Place | None = None) -> Lock:
         tasks = tuple(bench.tasks.values())
         notes = check_design(prereg, bench, matrix)
         planned = list(cells(prereg, tasks, matrix, bench.kinds, _oracle_of(bench)))
+        notes += _cohorts(prereg, bench, planned)
         prereg_digest = prereg.digest()
         rows = list(plan_rows(prereg, prereg_digest, planned))
         _write_schedules(folder / SCHEDULES, planned)
@@ -222,6 +224,16 @@ def _exhaustive_notes(
     if len(prereg.seeds) > 1:
         told.append("seeds change jitter and fault parameters only: the faults are all there are")
     return tuple(told)
+
+
+def _cohorts(prereg: Preregistration, bench: Bench, planned: Iterable[Cell]) -> tuple[str, ...]:
+    """Whether the plan can be run in cohorts, and what to know of them. Raises BadInputError."""
+    check_cohorts(
+        prereg,
+        ((c.task.suite, c.task.task_id, c.seed, c.schedule.profile) for c in planned),
+    )
+    strategies = {arm.name: bench.strategy(arm) for arm in prereg.arms}
+    return cohort_notes(prereg, tuple(bench.tasks), strategies)
 
 
 def _oracle_of(bench: Bench) -> Callable[[TaskSpec], tuple[OracleStep, ...]]:

@@ -7,6 +7,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from hfr_bench.lab.cohorts import FEW_UNITS
+from hfr_bench.lab.cohorts import drawn as drawn_units
 from hfr_bench.lab.controls import Found, Ran
 from hfr_bench.lab.ingest import Start
 from hfr_bench.lab.store import Checked, Chosen
@@ -94,6 +96,7 @@ def notes(
         told.append(f"below protocol: {tasks} tasks, the protocol asks for {prereg.protocol_tasks}")
     if len(prereg.seeds) < MIN_SEEDS and prereg.faults.design != EXHAUSTIVE:
         told.append(f"{len(prereg.seeds)} seed(s); the protocol asks for at least {MIN_SEEDS}")
+    told += _few_units(prereg, rows, main)
     bad = [str(line) for one in checked for line in one.bad] + list(audited.bad)
     breaks = [str(line) for one in checked for line in one.breaks]
     told += _listed("unreadable trace lines (their trials count as incomplete)", bad)
@@ -104,6 +107,18 @@ def notes(
     )
     told += _listed("trace files that belong to no planned trial", chosen.unplanned)
     return tuple(told)
+
+
+def _few_units(
+    prereg: Preregistration, rows: Sequence[PlanRow], main: Sequence[TrialResult]
+) -> Iterator[str]:
+    """Where cohorts are drawn, how few of them there are."""
+    drawn, _ = drawn_units(prereg, rows, units(main))
+    if prereg.cohorts is not None and len(drawn) < FEW_UNITS:
+        yield (
+            f"all intervals rest on {len(drawn)} cohorts: so few are no sample, and intervals that "
+            "are made by drawing them are too narrow"
+        )
 
 
 def places(audited: Audited) -> tuple[str, ...]:

@@ -27,7 +27,7 @@ from hfr_bench.lab.cells import (
     titled,
     yardsticks,
 )
-from hfr_bench.lab.evidence import checks, delivery, voids
+from hfr_bench.lab.evidence import checks, cohorts, delivery, voids
 from hfr_bench.lab.tables import COSTS, PAIRED, A, B, C, tables
 from hfr_bench.model.report import POOLED, HypothesisRow, Report
 from hfr_bench.model.terms import Origin
@@ -109,7 +109,7 @@ def facts(report: Report) -> tuple[tuple[str, str], ...]:
         ("controls", f"{report.control_trials} further control trials"),
         ("dropped", f"{report.groups_dropped} pair groups"),
         ("baseline", report.baseline),
-        ("intervals", f"{report.level:.0%}, {report.resamples} resamples of tasks"),
+        ("intervals", f"{report.level:.0%}, {report.resamples} resamples of {_drawn(report)}"),
         ("prereg", report.prereg_digest[:16]),
         ("traces", report.traces_digest[:16]),
         ("harness", report.harness_version),
@@ -126,6 +126,11 @@ def _profiles(report: Report) -> str:
     return "fault rates " + ", ".join(f"{rate * 100:.3g}" for rate in report.rates) + " %"
 
 
+def _drawn(report: Report) -> str:
+    """The unit of all intervals; how many there are, where it is not the task."""
+    return f"{report.unit}s (n = {report.units})" if report.units else "tasks"
+
+
 def _brief_place(place: str) -> str:
     sandbox, _, image_id = place.partition(" ")
     return f"{sandbox}, image {image_id.removeprefix('sha256:')[:12]}" if image_id else sandbox
@@ -136,14 +141,12 @@ def brief_facts(report: Report) -> tuple[tuple[str, str], ...]:
     size = f"{report.tasks} tasks x {report.seeds} seed(s) x {_profiles(report)}"
     dropped = f"; {report.groups_dropped} pair groups dropped" if report.groups_dropped else ""
     digests = f"prereg {report.prereg_digest[:12]}, traces {report.traces_digest[:12]}"
+    intervals = f"{report.level:.0%}, {report.resamples}"
     return (
         ("verdict", verdict(report) + dropped),
         ("size", f"{size} x {len(report.arms)} arms, {report.control_trials} control trials"),
         ("equipment", _equipment(report)),
-        (
-            "intervals",
-            f"{report.level:.0%}, {report.resamples} resamples of tasks, with their trials",
-        ),
+        ("intervals", f"{intervals} resamples of {_drawn(report)}, with their trials"),
         ("made from", f"{digests}, harness {report.harness_version}"),
         ("tools in", ", ".join(_brief_place(place) for place in report.ran_in) or "-"),
     )
@@ -174,7 +177,7 @@ def columns() -> tuple[tuple[str, str], ...]:
 def summary(report: Report) -> tuple[Table, ...]:
     """The first page: the headline, what it is compared with, and whether to believe it."""
     made = [headline(report), _calm(report), _decisive(report), delivery(report)]
-    made += [checks(report), voids(report), hypotheses(report)]
+    made += [cohorts(report), checks(report), voids(report), hypotheses(report)]
     return tuple(table for table in made if table is not None)
 
 
@@ -230,7 +233,8 @@ def _decisive(report: Report) -> Table | None:
             pairs = [found[arm, against, metric] for metric in DECIDING]
             rows.append([Cell(f"  {arm}"), *(brief_difference(p, p.note) for p in pairs)])
     header = ["Arm", *(head(metric, report).replace("%", "pp") for metric in DECIDING)]
-    legend = "pp: percentage points. Too few differ: in fewer than 10 tasks, so no interval."
+    few = f"in fewer than 10 {report.unit}s, so no interval."
+    legend = f"pp: percentage points. Too few differ: {few}"
     if told:
         legend += f" {', '.join(told)} is told the truth: an upper bound."
     title = f"Paired differences ({short(report, POOLED)})"
@@ -328,6 +332,13 @@ def _evidence(report: Report) -> Iterator[dict[str, Any]]:
             "row": "audit", "metric": kind.kind, "arm": kind.arm, "value": kind.delivered,
             "events": kind.delivered, "n": kind.reached, "note": "; ".join(kind.mismatched),
         }  # fmt: skip
+    for shared in report.cohorts:
+        place = f"{shared.suite} cohort {shared.cohort}, seed {shared.seed}, {shared.profile}"
+        for name in ("openings", "began_open", "kept_back", "refused"):
+            yield {
+                "row": "cohort", "metric": name, "arm": shared.arm, "rate": shared.rate,
+                "value": getattr(shared, name), "n": shared.trials, "note": place,
+            }  # fmt: skip
     for point in report.observations:
         yield {
             "row": "observation", "metric": point.point, "arm": point.arm, "value": point.held,

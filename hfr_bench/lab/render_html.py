@@ -102,6 +102,7 @@ def _sections(report: Report) -> list[Section]:
         _one("observed", "Observation points", report, evidence.observations(report)),
         _one("arms", "Capability of the arms", report, tables.capability(report)),
         _met(report),
+        _one("cohorts", "What cohorts share", report, evidence.cohorts(report)),
         _voids(report),
         _hypotheses(report),
         _one("controls", "Controls", report, evidence.checks(report)),

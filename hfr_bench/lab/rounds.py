@@ -1,11 +1,13 @@
 """The trials that count, one pair group at a time: the last complete round of each, in plan order.
 
-For whoever reads whole traces: no more than one group's are held at once.
+For whoever reads whole traces: no more than one group's are held at once, or one crowd's where
+cohorts tie groups together.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from typing import NamedTuple
 
+from hfr_bench.lab.cohorts import crowds
 from hfr_bench.lab.register import Experiment
 from hfr_bench.lab.store import Reading, Store, TrialFile, choose
 from hfr_bench.model.trial import PlanRow
@@ -28,8 +30,9 @@ def last_rounds(experiment: Experiment, mark: bytes = b"") -> Iterator[tuple[Cou
     store, files = Store(experiment.path), dict[str, list[TrialFile]]()
     for file in store.files():
         files.setdefault(file.group, []).append(file)
-    for group, rows in groups(experiment.plan).items():
-        found = files.get(group, [])
+    for rows in crowds(experiment.plan).values():
+        tied = dict.fromkeys(row.trial.pair_group for row in rows)
+        found = [file for group in tied for file in files.get(group, ())]
         if mark and not any(mark in file.path.read_bytes() for file in found):
             continue
         readings = {file: store.read(file) for file in found}
@@ -43,11 +46,3 @@ def last_rounds(experiment: Experiment, mark: bytes = b"") -> Iterator[tuple[Cou
         )
         if counted:
             yield counted
-
-
-def groups(plan: Sequence[PlanRow]) -> Mapping[str, list[PlanRow]]:
-    """The plan by pair group, in the order in which the groups begin."""
-    found: dict[str, list[PlanRow]] = {}
-    for row in plan:
-        found.setdefault(row.trial.pair_group, []).append(row)
-    return found

@@ -298,6 +298,11 @@ def _played(stage: _Stage, case: Case) -> Played:
 def _broke(experiment: Experiment, row: PlanRow, file: TrialFile, still: Still | None) -> Break:
     """How the trial broke, by its trace. Raises BadInputError for what cannot be shrunk."""
     _check_rehearsal(experiment.prereg)
+    if row.trial.position > 1:
+        raise BadInputError(
+            f"trial {row.trial.trial_id} is number {row.trial.position} of its cohort: what those "
+            "before it have handed on cannot be replayed; only a cohort's first trial can be shrunk"
+        )
     if not row.trial.injected:
         raise BadInputError(f"trial {row.trial.trial_id} ran with the injectors taken out")
     result = Store(experiment.path).check(file).result

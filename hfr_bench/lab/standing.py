@@ -1,10 +1,10 @@
 """How far an experiment is: what its traces say is done, and what the plan still lacks."""
 
-from collections.abc import Sequence
-from itertools import groupby
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from hfr_bench.lab.cohorts import by_cohort, crowds
 from hfr_bench.lab.register import TRIALS, Experiment
 from hfr_bench.lab.store import Store, TrialFile
 from hfr_bench.model.trial import PlanRow, TrialResult
@@ -35,15 +35,15 @@ def standing(experiment: Experiment) -> Standing:
     store, last = Store(experiment.path), experiment.prereg.void_rounds + 1
     jobs: list[Job] = []
     graded = dropped = 0
-    for rows in _groups(experiment.plan):
+    for rows in crowds(experiment.plan).values():
         for round_no in range(1, last + 1):
-            ends = [read_end(store, row, round_no) for row in rows]
-            missing = [row for row, end in zip(rows, ends, strict=True) if end is None]
+            ends = {row.trial.trial_id: read_end(store, row, round_no) for row in rows}
+            missing = _missing(rows, ends)
             paths = [trial_path(experiment.path, row, round_no) for row in missing]
             jobs += [Job(row, round_no, path) for row, path in zip(missing, paths, strict=True)]
             if missing:
                 break
-            if not any(end and end.void for end in ends):
+            if not any(end and end.void for end in ends.values()):
                 graded += len(rows)
                 break
             dropped += round_no == last
@@ -68,8 +68,15 @@ def read_end(store: Store, row: PlanRow, round_no: int) -> TrialResult | None:
     return None if checked.bad or checked.breaks else checked.result
 
 
-def _groups(plan: Sequence[PlanRow]) -> list[tuple[PlanRow, ...]]:
-    """Pair groups in plan order; a group's rows may be split by its controls, which are others."""
-    ordered = sorted(plan, key=lambda row: row.trial.pair_group)
-    found = [tuple(rows) for _, rows in groupby(ordered, key=lambda row: row.trial.pair_group)]
-    return sorted(found, key=lambda rows: rows[0].order)
+def _missing(rows: Sequence[PlanRow], ends: Mapping[str, TrialResult | None]) -> list[PlanRow]:
+    """The trials to run: whole cohorts, of which a trial lacks and none was void.
+
+    What was run of such a cohort cannot be gone on from: its shared state died with its process.
+    After a void the rest of a cohort is not run; the next round is of all arms.
+    """
+    found: list[PlanRow] = []
+    for cohort in by_cohort(rows):
+        of = [ends[row.trial.trial_id] for row in cohort]
+        if None in of and not any(end and end.void for end in of):
+            found += cohort
+    return found

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from hfr_bench.lab.cohorts import by_cohort
 from hfr_bench.lab.index import gather
 from hfr_bench.lab.ingest import Facts, Ingest
 from hfr_bench.lab.register import Experiment
@@ -73,20 +74,24 @@ def _is_planned(facts: Facts, ingest: Ingest) -> bool:
 
 
 def _ends(experiment: Experiment, facts: Sequence[Facts]) -> tuple[int, Counter[str]]:
-    """How many trials are graded, and the voids before; a file with a flaw counts as not run."""
+    """How many trials are graded, and the voids before; a file with a flaw counts as not run.
+
+    A cohort is graded as a whole, or not at all.
+    """
     ends = {
         (one.checked.file.group, one.checked.file.round, one.checked.file.arm): one.checked.result
         for one in facts
         if not one.checked.bad and not one.checked.breaks
     }
     graded, voids = 0, Counter[str]()
-    for row in experiment.plan:
+    for cohort in by_cohort(experiment.plan):
         for round_no in range(1, experiment.prereg.void_rounds + 2):
-            end = ends.get((row.trial.pair_group, round_no, row.trial.arm))
-            if end is not None and end.void:
-                voids[end.void] += 1
-            elif end is not None:
-                graded += 1
+            places = [(row.trial.pair_group, round_no, row.trial.arm) for row in cohort]
+            found = [end for place in places if (end := ends.get(place)) is not None]
+            void = [end.void for end in found if end.void]
+            voids.update(void)
+            if len(found) == len(cohort) and not void:
+                graded += len(cohort)
                 break
     return graded, voids
 

@@ -17,6 +17,7 @@ from typing import NamedTuple
 from pydantic import ValidationError
 
 from hfr_bench.lab import decode
+from hfr_bench.lab.cohorts import crowds
 from hfr_bench.model.record import digest
 from hfr_bench.model.trace import TraceEvent, TrialEnded
 from hfr_bench.model.trial import PlanRow, TrialResult
@@ -192,27 +193,24 @@ def choose(rows: Sequence[PlanRow], checked: Iterable[Checked], void_rounds: int
     """Pick the last round of each pair group in which every planned arm ended without a void.
 
     Args:
-        rows: the plan; it alone says what a complete group is.
+        rows: the plan; it alone says what a complete group is, and what cohorts tie together.
         checked: all trial files.
         void_rounds: how often a voided group may be rerun (`Preregistration.void_rounds`).
     """
     by_place = {(c.file.group, c.file.round, c.file.arm): c for c in checked}
-    groups: dict[str, list[PlanRow]] = {}
-    for row in rows:
-        groups.setdefault(row.trial.pair_group, []).append(row)
     rounds: dict[str, set[int]] = {}
     for group, number, _ in by_place:
         rounds.setdefault(group, set()).add(number)
     trials: dict[str, Checked] = {}
-    lacking, dropped = [], []
-    for group, members in groups.items():
-        found = _last_round(group, members, by_place, rounds.get(group, set()))
+    lacking: list[str] = []
+    dropped: list[str] = []
+    for first, members in crowds(rows).items():  # pair groups, or what cohorts tie together
+        found = _last_round(members, by_place, rounds.get(first, set()))
         if found is not None:
             trials.update(found)
-        elif _exhausted(group, members, by_place, 1 + void_rounds):
-            dropped.append(group)
-        else:
-            lacking.append(group)
+            continue
+        gone = _exhausted(members, by_place, 1 + void_rounds)
+        (dropped if gone else lacking).extend(dict.fromkeys(r.trial.pair_group for r in members))
     planned = {(row.trial.pair_group, row.trial.arm) for row in rows}
     unplanned = [
         f"{group}/r{number}/{arm}" for group, number, arm in by_place if (group, arm) not in planned
@@ -344,12 +342,12 @@ Places = Mapping[tuple[str, int, str], Checked]
 
 
 def _last_round(
-    group: str, members: Sequence[PlanRow], by_place: Places, rounds: Collection[int]
+    members: Sequence[PlanRow], by_place: Places, rounds: Collection[int]
 ) -> dict[str, Checked] | None:
     for number in sorted(rounds, reverse=True):
         found = {}
         for row in members:
-            checked = by_place.get((group, number, row.trial.arm))
+            checked = by_place.get((row.trial.pair_group, number, row.trial.arm))
             result = checked.result if checked else None
             if checked is None or result is None or result.void is not None:
                 break
@@ -361,8 +359,8 @@ def _last_round(
     return None
 
 
-def _exhausted(group: str, members: Sequence[PlanRow], by_place: Places, last: int) -> bool:
+def _exhausted(members: Sequence[PlanRow], by_place: Places, last: int) -> bool:
     """Whether a void in the last allowed round has ended the group's hopes."""
-    ended = [by_place.get((group, last, row.trial.arm)) for row in members]
+    ended = [by_place.get((row.trial.pair_group, last, row.trial.arm)) for row in members]
     results = [checked.result for checked in ended if checked is not None]
     return any(result is not None and result.void is not None for result in results)

@@ -26,6 +26,7 @@ from hfr_bench.lab.cells import (
 )
 from hfr_bench.lab.evidence import (
     checks,
+    cohorts,
     delivery,
     divergence,
     exposure,
@@ -54,7 +55,7 @@ def tables(report: Report) -> tuple[Table, ...]:
     made += [table for where in wheres for table in safety(report, where)]
     made += [differences(report, rate) for rate in (None, 0.0, *single)]
     made += [costs(report), delivery(report), observations(report)]
-    made += [exposure(report), forks(report), divergence(report)]
+    made += [exposure(report), forks(report), divergence(report), cohorts(report)]
     made += [voids(report), checks(report)]
     return tuple(table for table in made if table is not None)
 
@@ -170,7 +171,7 @@ def differences(report: Report, rate: float | None) -> Table | None:
     legend = (
         "First arm minus second, same tasks, seeds and faults. pp: percentage points; (a:b): "
         "pairs in which only the first, only the second arm has it. Too few differ: in fewer "
-        "than 10 tasks."
+        f"than 10 {report.unit}s."
     )
     where: float | str = POOLED if rate is None else rate
     return titled(report, f"Paired differences, {named(report, where)}", header, rows, legend)

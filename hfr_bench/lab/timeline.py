@@ -16,6 +16,7 @@ from hfr_bench.model.schedule import FaultEvent, FaultSchedule
 from hfr_bench.model.trace import (
     AttemptEnded,
     AttemptStarted,
+    CircuitMoved,
     Decided,
     EffectExecuted,
     Escalated,
@@ -29,6 +30,7 @@ from hfr_bench.model.trace import (
     TrialStarted,
     UpstreamHit,
     VerifyAnswered,
+    Withheld,
 )
 from hfr_bench.model.trial import TrialResult
 
@@ -196,9 +198,20 @@ def _belief(event: TraceEvent) -> tuple[Told, ...]:
             verdict = "passed" if body.passed else "did not pass"
             text = f"check {body.level} {verdict}{_aside('; '.join(body.reasons))}"
             return (("answer", text, ""),)
+        case CircuitMoved() | Withheld():
+            return (("decide", _shared(body), ""),)
         case Said():
             return (("said", f"{body.who}, {body.length} characters", ""),)
     return ()
+
+
+def _shared(body: CircuitMoved | Withheld) -> str:
+    """What the state that the cohort shares does here."""
+    if isinstance(body, Withheld):
+        why = "no retries are left" if body.why == "tenant_budget" else "its breaker is open"
+        return f"not sent: {body.scope}, {why}"
+    until = "" if body.until_us is None else f" until {seconds(body.until_us)}"
+    return f"the breaker of {body.target} is {body.state}{until}"
 
 
 def _tried(body: AttemptStarted) -> str:

@@ -29,9 +29,11 @@ from hfr_bench.lab.recorder import CRASH, TOOL_LAYERS, Seen, Sums, TruthQueue, W
 from hfr_bench.lab.restart import lead
 from hfr_bench.lab.runtime import GuardedRuntime
 from hfr_bench.lab.step import TrialStopped
+from hfr_bench.lab.together import Seat
 from hfr_bench.lab.wire import Bench, WorkerScope
 from hfr_bench.model.attempt import Observation
 from hfr_bench.model.ledger import EscalationPacket
+from hfr_bench.model.prereg import Arm
 from hfr_bench.model.record import json_digest, text_digest
 from hfr_bench.model.task import TaskSpec
 from hfr_bench.model.terms import Channel, End, Layer, SideEffect, VoidCause
@@ -42,6 +44,7 @@ from hfr_bench.ports.injector import Scene
 from hfr_bench.ports.ledger import Ledger
 from hfr_bench.ports.llm import ModelScope
 from hfr_bench.ports.sandbox import HostDiedError, HostRefusedError, SandboxUnavailableError
+from hfr_bench.ports.strategy import Strategy
 from hfr_bench.ports.suite import World
 from hfr_bench.ports.user import User, UserTurn
 
@@ -69,18 +72,20 @@ def run_trial(
     round_no: int,
     path: Path,
     durability: Durability = "process",
+    seat: Seat | None = None,
 ) -> TrialResult:
     """Run one planned trial and write its trace to `path`; returns the last line's result.
 
+    `seat`: its place in a cohort, whose clock goes on; what the trial leaves is in it afterwards.
     Our side's failures come back as voids. Raises only what stops the whole run, leaving a trace
     that the next run archives: JournalError, SandboxUnavailableError, InterruptedTrialError.
     """
     bench, trial = scope.bench, row.trial
     task = bench.task(trial.suite, trial.task_id)
-    clock = make_clock(bench.prereg.clock)
+    clock = seat.clock if seat else make_clock(bench.prereg.clock)
     with TrialJournal(path, trial.trial_id, clock, durability) as journal:
-        journal.write(_started(bench, row, task, round_no))
-        run = _Run(scope, row, task, clock, journal)
+        journal.write(_started(bench, row, task, round_no, seat))
+        run = _Run(scope, row, task, clock, journal, seat)
         try:
             result = run.graded(round_no)
         except (JournalError, SandboxUnavailableError):
@@ -127,7 +132,10 @@ class _Run:
         task: TaskSpec,
         clock: VirtualClock | WallClock,
         journal: TrialJournal,
+        seat: Seat | None,
     ) -> None:
+        self._seat = seat
+        self._start_us = seat.place.start_us if seat else 0
         self._scope = scope
         self._bench = scope.bench
         self._row = row
@@ -156,6 +164,8 @@ class _Run:
             )
             ended = self._live(guard, runtime)
         self._truth.drain(self._journal)
+        if self._seat is not None:
+            self._journal.write(self._seat.hand_over())
         grade = self._graded(world, runtime.said)
         return self._result(round_no, outcome=self._outcome(ended, grade), grade=grade)
 
@@ -215,7 +225,7 @@ class _Run:
             trial_id=trial.trial_id,
             tenant=trial.tenant,
             task=self._task,
-            strategy=bench.strategy(arm, self._task, trial.seed),
+            strategy=self._strategy(arm),
             onion=onion,
             landed=bench.suite(trial.suite).landed,
             sink=self._journal,
@@ -226,11 +236,22 @@ class _Run:
             human=bench.human(),
             clock=self._clock,
             sums=self._sums,
-            deadline_us=round(self._task.deadline_s * 1_000_000),
+            deadline_us=self._deadline_us,
             limits=prereg.limits,
+            start_us=self._start_us,
             gear=gear_of(arm, bench.suite(trial.suite), self._task, prereg.model),
             checkpoints=self._checkpoints(arm.digest()),
         )
+
+    @property
+    def _deadline_us(self) -> int:
+        """On the trial's clock, which a cohort's trial finds at work already."""
+        return self._start_us + round(self._task.deadline_s * 1_000_000)
+
+    def _strategy(self, arm: Arm) -> Strategy:
+        trial = self._row.trial
+        made = self._bench.strategy(arm, self._task, trial.seed, trial.tenant)
+        return made if self._seat is None else self._seat.join(made, self._journal)
 
     def _ledger(self) -> Ledger:
         """The trial's own; behind its faults where the schedule has some."""
@@ -304,7 +325,7 @@ class _Run:
             official=grade.official,
             goal_met=grade.goal_met,
             accepted=ended.end is End.ACCEPTED,
-            in_time=ended.at_us <= round(self._task.deadline_s * 1_000_000),
+            in_time=ended.at_us <= self._deadline_us,
             end=ended.end,
             reason=ended.reason,
             packet_true=None if packet is None else packet_is_true(events, packet),
@@ -339,7 +360,7 @@ class _Run:
             attempts=sums.attempts,
             reads=sums.reads,
             cost_microusd=sums.cost_microusd,
-            latency_us=self._clock.now_us(),
+            latency_us=self._clock.now_us() - self._start_us,
             injected_wait_us=sums.injected_wait_us,
             human_us=tally.human_us if tally else 0,
             backoff_us=tally.backoff_us if tally else 0,
@@ -351,7 +372,9 @@ class _Run:
         )
 
 
-def _started(bench: Bench, row: PlanRow, task: TaskSpec, round_no: int) -> TrialStarted:
+def _started(
+    bench: Bench, row: PlanRow, task: TaskSpec, round_no: int, seat: Seat | None
+) -> TrialStarted:
     trial, prereg = row.trial, bench.prereg
     sandbox = bench.sandbox_of(trial.suite)
     return TrialStarted(
@@ -368,4 +391,5 @@ def _started(bench: Bench, row: PlanRow, task: TaskSpec, round_no: int) -> Trial
         injected=trial.injected,
         source=bench.source(trial.suite),
         expected=expected_counts(bench.sealed(trial.suite, trial.task_id)),
+        cohort=seat.place if seat else None,
     )

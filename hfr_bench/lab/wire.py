@@ -218,7 +218,9 @@ class Bench(AbstractContextManager["Bench"]):
     def human(self) -> "PricedHuman":
         return PricedHuman(self.prereg.human)
 
-    def strategy(self, arm: Arm, task: TaskSpec | None = None, seed: int = 0) -> Strategy:
+    def strategy(
+        self, arm: Arm, task: TaskSpec | None = None, seed: int = 0, tenant: str = "default"
+    ) -> Strategy:
         """A strategy for one trial. Raises ValueError for a setting it does not know."""
         models = self.prereg.model
         ladder = arm.equipment.ladder
@@ -230,6 +232,8 @@ class Bench(AbstractContextManager["Bench"]):
             lower={models.agent: (models.cheap,)} if ladder and models.cheap else {},
             quality_floor=task.quality_floor if task else 0.0,
             task_id=task.task_id if task else "",
+            tenant=tenant,
+            breaker_tenant=tenant if self.prereg.cohorts else "",
         )
         strategy: Strategy = self._strategy_plugs[arm.strategy](arm.config, kit)
         return let_loose(strategy, kit)

@@ -7,7 +7,8 @@ from typing import Annotated, Any, Literal, Self, TypeVar
 
 from pydantic import Field, field_validator, model_validator
 
-from hfr_bench.model.record import Record
+from hfr_bench.model.record import Record, is_unset
+from hfr_bench.model.shared import Part
 from hfr_bench.model.terms import ClockKind, Origin
 
 # Seeds are written into JSON, where larger integers are not exact everywhere.
@@ -154,6 +155,26 @@ class FaultPlan(Record):
         return self
 
 
+class Cohorts(Record):
+    """Trials of one arm that share state on one clock, one after the other (DESIGN §2).
+
+    `size`: tasks in a cohort, taken in the registered order; a suite's last one may have fewer.
+    `tenants`: dealt to the places of a cohort in turn. `every_s`: the trial at place k begins
+    k - 1 times so late on the cohort's clock, or when the one before has ended, if that is later.
+    `shares`: what is handed from trial to trial, by strategies that have it.
+    """
+
+    size: int = Field(default=1, ge=1, le=1000)
+    tenants: tuple[Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_.-]{0,63}$")], ...] = Field(
+        default=("default",), min_length=1
+    )
+    order: Literal["registered"] = "registered"
+    shares: tuple[Part, ...] = Field(default=("breaker", "tenant_budget"), min_length=1)
+    every_s: float = Field(default=0.0, ge=0, allow_inf_nan=False)
+
+    _distinct = field_validator("tenants", "shares")(distinct)
+
+
 class Limits(Record):
     """Bounds of one trial; None = unbounded. Timeouts are of one attempt, in trial seconds.
 
@@ -252,6 +273,7 @@ class Preregistration(Record):
     void_rounds: int = Field(default=2, ge=0, le=5)
     protocol_tasks: int = 200
     amends: str | None = None
+    cohorts: Cohorts | None = Field(default=None, exclude_if=is_unset)
 
     _distinct = field_validator("seeds")(distinct)
 

@@ -33,6 +33,14 @@ class Record(BaseModel):
         return digest(self.model_dump(mode="json"))
 
 
+def is_unset(value: object) -> bool:
+    """For `exclude_if`: a field that is not used is not written (None, 0, "" or empty).
+
+    So a field that came later changes no byte, and no digest, of files that do without it.
+    """
+    return not value
+
+
 def canonical(value: Any) -> bytes:
     """Canonical JSON bytes of a JSON value (RFC 8785): keys sorted, one way to write a number."""
     return rfc8785.dumps(value)

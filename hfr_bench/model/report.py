@@ -2,7 +2,9 @@
 
 from typing import Any, Literal
 
-from hfr_bench.model.record import Record
+from pydantic import Field
+
+from hfr_bench.model.record import Record, is_unset
 from hfr_bench.model.terms import Origin
 
 POOLED = "rates>0"
@@ -171,12 +173,36 @@ class HypothesisRow(Record):
     why: str
 
 
+class CohortRow(Record):
+    """What the state that one cohort shares did, from its traces.
+
+    `cohort`: the number of its block of tasks. `openings` of breakers; `began_open`: trials that
+    began while a breaker was open that an earlier one had opened; `kept_back`: calls that an open
+    breaker kept back; `refused`: retries that the tenant had none left for. `lasted_us`: its clock
+    at the end.
+    """
+
+    arm: str
+    suite: str
+    cohort: int
+    seed: int
+    profile: str
+    rate: float
+    trials: int
+    openings: int = 0
+    began_open: int = 0
+    kept_back: int = 0
+    refused: int = 0
+    lasted_us: int = 0
+
+
 class Report(Record):
     """Everything a reader is shown, as data.
 
     `ran_in`: sandboxes, with the images, of the tools. `silent_kinds`: the planned kinds that give
     a wrong answer instead of an error; their numbers stand apart (`EXPLICIT`, `SILENT`, `MIXED`).
     `design`: how faults were planned; in exhaustive-1 and fork, rate 1 is a planted fault.
+    `units`: how many cohorts are drawn in place of tasks; 0 = tasks are. `cohorts`: each of them.
     """
 
     name: str
@@ -216,6 +242,13 @@ class Report(Record):
     protocol_tasks: int = 200
     control_trials: int = 0
     human_cost_microusd: int = 0
+    units: int = Field(default=0, exclude_if=is_unset)
+    cohorts: tuple[CohortRow, ...] = Field(default=(), exclude_if=is_unset)
+
+    @property
+    def unit(self) -> str:
+        """What is drawn, in a word."""
+        return "cohort" if self.units else "task"
 
 
 class Side(Record):

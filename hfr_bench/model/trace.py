@@ -5,12 +5,12 @@ SHA-256 of the line before. Bodies named *seen* hold what the strategy saw; *tru
 world did. That gap is the subject of the project.
 """
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
 from hfr_bench.model.ledger import Checkpoint, EscalationPacket
-from hfr_bench.model.record import Record
+from hfr_bench.model.record import Record, is_unset
 from hfr_bench.model.terms import (
     Action,
     Channel,
@@ -25,10 +25,23 @@ from hfr_bench.model.terms import (
 from hfr_bench.model.trial import TrialResult
 
 
+class CohortPlace(Record):
+    """Where a trial stands in its cohort.
+
+    `position` from 1; `start_us`: the cohort's clock as the trial begins, which its latency and
+    deadline count from; `shared`: what those before it have handed on, by part.
+    """
+
+    position: int
+    start_us: int
+    shared: dict[str, Any] = {}
+
+
 class TrialStarted(Record):
     """First line of a trial: everything it was registered as.
 
     `expected`: how often the task wants each effect, by the digest of its natural key.
+    `cohort`: only where cohorts are registered.
     """
 
     type: Literal["trial_started"] = "trial_started"
@@ -53,6 +66,7 @@ class TrialStarted(Record):
     injected: bool = True
     source: str = ""
     expected: dict[str, int] = {}
+    cohort: CohortPlace | None = Field(default=None, exclude_if=is_unset)
 
 
 class AttemptStarted(Record):
@@ -251,6 +265,35 @@ class Checkpointed(Record):
     checkpoint: Checkpoint
 
 
+class CircuitMoved(Record):
+    """Belief, in cohorts: a breaker opened (or stays open for longer), or closed."""
+
+    type: Literal["circuit_moved"] = "circuit_moved"
+    target: str
+    state: Literal["open", "closed"]
+    until_us: int | None = None
+
+
+class Withheld(Record):
+    """Belief, in cohorts: an attempt that the shared state has prevented.
+
+    `breaker`: a call that did not go out, since a breaker of its target, provider or tenant is
+    open. `tenant_budget`: a retry that was not made, since the tenant has none left.
+    """
+
+    type: Literal["withheld"] = "withheld"
+    why: Literal["breaker", "tenant_budget"]
+    scope: str
+
+
+class Carried(Record):
+    """In cohorts: what the trial hands on, by part. `problem`: why it is nothing, if so."""
+
+    type: Literal["carried"] = "carried"
+    shared: dict[str, Any] = {}
+    problem: str = ""
+
+
 class TrialEnded(Record):
     """Last line of a trial."""
 
@@ -273,6 +316,9 @@ Body = Annotated[
     | Said
     | Escalated
     | Checkpointed
+    | CircuitMoved
+    | Withheld
+    | Carried
     | TrialEnded,
     Field(discriminator="type"),
 ]

@@ -2,9 +2,9 @@
 
 from typing import Any, Self
 
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
-from hfr_bench.model.record import Record
+from hfr_bench.model.record import Record, is_unset
 from hfr_bench.model.terms import End, Origin, VoidCause
 
 
@@ -12,6 +12,7 @@ class Trial(Record):
     """task x seed x fault profile x arm. Trials that differ only in arm form a pair group.
 
     `injected`: False for the control in which the injectors are taken out of the onion.
+    `position`: the place in its cohort, from 1; 0 where no cohorts are registered.
     """
 
     trial_id: str
@@ -28,6 +29,7 @@ class Trial(Record):
     schedule_digest: str
     tenant: str = "default"
     injected: bool = True
+    position: int = Field(default=0, exclude_if=is_unset)
 
     def identity(self) -> dict[str, Any]:
         """The fields by which trace and result name the trial."""

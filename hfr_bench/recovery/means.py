@@ -52,7 +52,7 @@ class Means:
         self.policy = self.policy_of("")
         self._trips = breaker.by_scope(_trip(self.policy)) if self.policy.breaker_on else {}
         rate = self.policy.tenant_per_min
-        self._bucket = Bucket(rate, rate)
+        self.bucket = Bucket(rate, rate)
         total, held = self.policy.task_retries, self.policy.last_step_reserve
         self._shares = shares(total, kit.weights, held) if kit.weights else ()
         # Where neither a tool nor a step differs from the others: looked up once.
@@ -223,7 +223,7 @@ class Means:
         return affords(
             self.step_retries(view) - step["retries"],
             self.policy.task_retries - state["used"],
-            left(self._bucket, state["bucket"], view.now_us),
+            left(self.bucket, state["bucket"], view.now_us),
             self.held(trouble),
         )
 
@@ -240,7 +240,7 @@ class Means:
         self, state: State, step: State, now_us: int, standing: list[Any] | None = None
     ) -> State:
         """One retry less, everywhere at once; `standing`: the step's from now on."""
-        bucket, _ = take(self._bucket, state["bucket"], now_us)
+        bucket, _ = take(self.bucket, state["bucket"], now_us)
         step, new = step.copy(), state.copy()
         step["retries"] += 1
         if standing is not None:

@@ -19,6 +19,7 @@ from hfr_bench.model.attempt import (
     StrategyEvent,
     Verified,
 )
+from hfr_bench.model.shared import Shared, SharedView
 from hfr_bench.model.terms import Action, Channel, Rung
 from hfr_bench.recovery.ladder import next_equal
 from hfr_bench.recovery.plain import ACCEPT, DISPATCH, Plain, State
@@ -97,6 +98,22 @@ class Tiered(Plain):
             "last_cost": 0,
             "breakers": {},
         }
+
+    def begin_with(self, shared: Shared) -> State:
+        """In a cohort: with the breakers of the trials before; the seed has one a model."""
+        return {**self.begin(), "breakers": dict(shared.get("breaker") or {})}
+
+    def carry(self, state: State) -> Shared:
+        return {"breaker": state["breakers"] or None}
+
+    def commons(self, state: State, now_us: int) -> SharedView:
+        return SharedView(
+            {
+                f"model:{model}": changed_us + (LONG_COOLDOWN_US if reopened else COOLDOWN_US)
+                for model, (at, _, _, changed_us, reopened) in state["breakers"].items()
+                if at != CLOSED
+            }
+        )
 
     def decide(self, state: State, event: StrategyEvent) -> tuple[State, Decision]:
         if isinstance(event, Attempted):

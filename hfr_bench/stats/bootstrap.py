@@ -32,7 +32,7 @@ MAX_UNDEFINED = 0.025
 """An interval is refused if more than this share of the resamples leave a metric undefined."""
 
 Unit = tuple[str, str]
-"""What is drawn: (suite, task_id)."""
+"""What is drawn: (suite, task_id); where cohorts are registered, (suite, block of tasks)."""
 
 
 class Sample(NamedTuple):
@@ -50,7 +50,10 @@ def units(trials: Iterable[TrialResult]) -> tuple[Unit, ...]:
 
 
 def task_rows(trials: Sequence[TrialResult], index: dict[Unit, int]) -> Ints:
-    """The row of each trial's task in the weight matrix."""
+    """The row of each trial's task, or of its cohort, in the weight matrix.
+
+    `index`: by task; tasks that are drawn together have the same row.
+    """
     return np.array([index[trial.suite, trial.task_id] for trial in trials], dtype=np.int64)
 
 

@@ -225,7 +225,7 @@ def _few(metric: Metric, num: Floats, den: Floats) -> bool:
 def _bootstrapped(values: Floats, den: Floats, level: float) -> dict[str, Any]:
     """low, high, method and note from resampled values."""
     if np.count_nonzero(den) < 2:
-        return {"method": "none", "note": "one task: no interval"}
+        return {"method": "none", "note": "one task: no interval"}  # or one cohort of them
     (low, high), undefined = percentile(values, level)
     note = f"undefined in {undefined:.1%} of the resamples" if undefined else ""
     if low is None:

@@ -85,8 +85,9 @@ class FakeBench:
     def arm(self, name: str) -> Arm:
         return next(arm for arm in self.prereg.arms if arm.name == name)
 
-    def strategy(self, arm: Arm, task: Any = None, seed: int = 0) -> Any:
-        return self._strategies[arm.strategy](arm.config, Kit(equipment=arm.equipment))
+    def strategy(self, arm: Arm, task: Any = None, seed: int = 0, tenant: str = "default") -> Any:
+        kit = Kit(equipment=arm.equipment, tenant=tenant)
+        return self._strategies[arm.strategy](arm.config, kit)
 
     def human(self) -> PricedHuman:
         return PricedHuman(self.prereg.human)

@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from itertools import zip_longest
+from typing import cast
 
 from hfr_bench.errors import HfrError
 from hfr_bench.faults.cursor import Cursor
@@ -28,7 +29,7 @@ from hfr_bench.ports.sandbox import (
     Sandbox,
     ToolHost,
 )
-from hfr_bench.ports.strategy import Strategy
+from hfr_bench.ports.strategy import Sharing, Strategy
 from hfr_bench.ports.suite import Suite, World
 from hfr_bench.recovery.ledger import LedgerConflictError
 from hfr_bench.testing import walk
@@ -54,7 +55,8 @@ def check_strategy(
 
     Each walk is taken twice by strategies of their own, the second one with its state written out
     and read back before every decision. It must decide the same, keep its hands off the state it
-    is given, keep a state that is JSON, decide only what can be done, and come to an end.
+    is given, keep a state that is JSON, decide only what can be done, and come to an end. What a
+    `Sharing` strategy hands on in cohorts is held to the same.
     `safe`: it must also never send an R2 or R3 write again that may have landed. `defects`: it may
     have some, and decide on them as §4.1 of the paper says (`recovery.guarded`).
     """
@@ -74,6 +76,26 @@ def check_strategy(
             raise ConformanceError(
                 f"walk {key}, decision {at}: not deterministic, or not all of its state is in its "
                 f"JSON: first {pair[0]}, then {pair[1]}"
+            )
+        asked += len(first)
+    return asked + (_check_sharing(factory, walks // 5, seed) if walks >= 5 else 0)
+
+
+def _check_sharing(factory: Callable[[], Strategy], cohorts: int, seed: int) -> int:
+    """Cohorts of four walks, where the strategy has state to share: as each walk, taken twice."""
+    if not isinstance(factory(), Sharing):
+        return 0
+    made = cast("Callable[[], Sharing]", factory)
+    asked = 0
+    for number in range(cohorts):
+        keys = [(seed, 4 * number + place) for place in range(4)]
+        try:
+            first, second = (walk.cohort(made, keys, reload=again) for again in (False, True))
+        except (walk.BrokenRuleError, LedgerConflictError) as error:
+            raise ConformanceError(f"cohort {number}: {error}") from error
+        if first != second:
+            raise ConformanceError(
+                f"cohort {number}: not deterministic, or not all that it shares is in its JSON"
             )
         asked += len(first)
     return asked

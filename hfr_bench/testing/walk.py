@@ -5,8 +5,9 @@ Every answer is a keyed draw, so a walk depends on its key and on the decisions 
 
 import copy
 import json
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, get_args
 
 from hfr_bench.faults.draw import choose, uniform
 from hfr_bench.model.attempt import (
@@ -27,8 +28,9 @@ from hfr_bench.model.attempt import (
     Verdict,
     Verified,
 )
+from hfr_bench.model.shared import Part, Shared
 from hfr_bench.model.terms import Action, Channel, CheckLevel, Landed, LedgerState, SideEffect
-from hfr_bench.ports.strategy import Strategy
+from hfr_bench.ports.strategy import Sharing, Strategy
 from hfr_bench.recovery.guarded import UNAVAILABLE
 from hfr_bench.recovery.ledger import check_move
 from hfr_bench.testing.fakes import fine, lost, refused
@@ -94,6 +96,7 @@ class _Walk:
     safe: bool
     defects: bool = False
     now_us: int = 0
+    start_us: int = 0
     draws: int = 0
     taken: list[Decision] = field(default_factory=list)
     ledger: dict[str, tuple[str, LedgerState]] = field(default_factory=dict)
@@ -124,6 +127,10 @@ class _Walk:
             raise BrokenRuleError(f"no end after {MAX_DECISIONS} decisions")
         return decision
 
+    @property
+    def deadline_us(self) -> int:
+        return self.start_us + DEADLINE_US
+
     def chance(self, *what: str | int) -> float:
         self.draws += 1
         return uniform("walk", *self.key, self.draws, *what)
@@ -138,11 +145,52 @@ def decisions(
     """
     walk = _Walk(strategy, key, reload, safe, defects)
     walk.state = strategy.begin()
+    _led(walk)
+    return walk.taken
+
+
+def cohort(
+    factory: Callable[[], Sharing], keys: Sequence[tuple[int, int]], *, reload: bool
+) -> list[Decision]:
+    """Lead strategies through walks that hand their shared state on; all decisions in order.
+
+    Raises as `decisions` does; also for state that is handed on and is not JSON, is of no known
+    part, or is changed by who gives or gets it.
+    """
+    shared: Shared = {}
+    now_us, taken = 0, list[Decision]()
+    for key in keys:
+        walk = _Walk(factory(), key, reload, safe=False, now_us=now_us, start_us=now_us)
+        shared = _handed(walk, shared)
+        now_us, taken = walk.now_us, taken + walk.taken
+    return taken
+
+
+def _handed(walk: _Walk, shared: Shared) -> Shared:
+    """One walk of a cohort: what it leaves for the next."""
+    strategy, kept = walk.strategy, copy.deepcopy(shared)
+    assert isinstance(strategy, Sharing)
+    walk.state = strategy.begin_with(shared)
+    if not shared and walk.state != strategy.begin():
+        raise BrokenRuleError("begins with nothing otherwise than it begins")
+    _led(walk)
+    given = json.loads(_json(walk.state)) if walk.reload else walk.state
+    before = copy.deepcopy(given)
+    strategy.commons(given, walk.now_us)
+    left = strategy.carry(given)
+    if (shared, given) != (kept, before):
+        raise BrokenRuleError("changed what it was handed, or the state that it hands on from")
+    if strange := sorted(left.keys() - set(get_args(Part))):
+        raise BrokenRuleError(f"hands on {strange[0]!r}, which is none of {get_args(Part)}")
+    written = _json(left)
+    return json.loads(written) if walk.reload else left
+
+
+def _led(walk: _Walk) -> None:
     for number in range(1, MAX_STEPS + 1):
         if not _step(walk, number):
-            return walk.taken
-    _legal_end(walk.ask(Finishing(walk.now_us, DEADLINE_US)))
-    return walk.taken
+            return
+    _legal_end(walk.ask(Finishing(walk.now_us, walk.deadline_us)))
 
 
 def _step(walk: _Walk, number: int) -> bool:
@@ -195,7 +243,7 @@ def _crashed(walk: _Walk, step: _Step) -> bool:
         Known(key, stepless, state, "tool", walk.levels[key])
         for key, (stepless, state) in walk.ledger.items()
     )
-    decision = walk.ask(Restored(walk.now_us, DEADLINE_US, known))
+    decision = walk.ask(Restored(walk.now_us, walk.deadline_us, known))
     for move in decision.moves:
         check_move(walk.ledger[move.key][1], move.to)
         walk.ledger[move.key] = (move.stepless_key, move.to)
@@ -213,7 +261,7 @@ def _new_step(walk: _Walk, number: int) -> _Step:
         "step": number,
         "intent": intent,
         "point": f"{intent.channel}:{intent.target}",
-        "deadline_us": DEADLINE_US,
+        "deadline_us": walk.deadline_us,
         "needs_before": contracted and walk.chance("before") < 0.5,
         "can_reconcile": contracted and walk.chance("contract") < 0.9,
     }

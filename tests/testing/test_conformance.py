@@ -8,6 +8,7 @@ import pytest
 
 from hfr_bench.model.attempt import Attempted, Decision, Finishing, LedgerMove, Observation
 from hfr_bench.model.prereg import SuiteSelection
+from hfr_bench.model.shared import SharedView
 from hfr_bench.model.terms import Action, Landed, LedgerState
 from hfr_bench.ports.sandbox import HostCommand, HostDiedError, HostRefusedError, HostTimeoutError
 from hfr_bench.ports.suite import Execution
@@ -126,6 +127,81 @@ def test_every_rule_of_a_strategy_can_be_broken(broken: Any, what: str) -> None:
 
 def test_a_strategy_that_keeps_the_rules_passes() -> None:
     assert check_strategy(Good) == check_strategy(Good) > 50
+
+
+class Shares(Good):
+    """Hands on how often it was begun; the base of the broken ones."""
+
+    def begin(self) -> Any:
+        return self.begin_with({})
+
+    def begin_with(self, shared: Any) -> Any:
+        return {"n": shared.get("pool", 0)}
+
+    def carry(self, state: Any) -> Any:
+        return {"pool": state["n"] + 1}
+
+    def commons(self, state: Any, now_us: int) -> SharedView:
+        return SharedView()
+
+
+class SharesItsOwnWay(Shares):
+    def carry(self, state: Any) -> Any:
+        return {"memory": 1}
+
+
+class SharesNoJson(Shares):
+    def carry(self, state: Any) -> Any:
+        return {"pool": {1, 2}}
+
+
+class SharesAndChanges(Shares):
+    def begin_with(self, shared: Any) -> Any:
+        shared["pool"] = shared.get("pool", 0) + 1
+        return {"n": shared["pool"]}
+
+    def begin(self) -> Any:
+        return {"n": 1}
+
+
+class SharesFromNothing(Shares):
+    def begin(self) -> Any:
+        return {"n": 7}
+
+
+class SharesByHeart(Shares):
+    """What it shares is not in what it hands on."""
+
+    count = itertools.count()
+
+    def carry(self, state: Any) -> Any:
+        return {"pool": next(self.count)}
+
+    def on_failure(self, event: Attempted) -> Decision:
+        return Decision(Action.FAIL, "first failure")
+
+    def decide(self, state: Any, event: Any) -> Any:
+        after, decision = super().decide(state, event)
+        return after, Decision(decision.action, f"{state['n']}")
+
+
+@pytest.mark.parametrize(
+    ("broken", "what"),
+    [
+        (SharesItsOwnWay, "hands on 'memory', which is none of"),
+        (SharesNoJson, "its state is not JSON"),
+        (SharesAndChanges, "changed what it was handed"),
+        (SharesFromNothing, "begins with nothing otherwise than it begins"),
+        (SharesByHeart, "not deterministic, or not all that it shares"),
+    ],
+)
+def test_every_rule_of_sharing_can_be_broken(broken: Any, what: str) -> None:
+    with pytest.raises(ConformanceError, match=what):
+        check_strategy(broken)
+
+
+def test_a_strategy_that_shares_is_led_through_cohorts_too() -> None:
+    assert check_strategy(Shares) > check_strategy(Good)
 
 
 @pytest.mark.parametrize("blind", [BlindResend, FixedRetry])
