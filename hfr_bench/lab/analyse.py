@@ -128,7 +128,7 @@ def _size(
     main: Sequence[TrialResult],
     chosen: Chosen,
 ) -> dict[str, Any]:
-    """The report's fields that count tasks, units and trials, and the digest of what was counted."""
+    """The report's fields that count tasks, units and trials, and the digest of the trials."""
     tasks = len(units(main))
     return {
         "tasks": tasks,

@@ -22,7 +22,7 @@ from hfr_bench.lab.trial import InterruptedTrialError, run_trial
 from hfr_bench.lab.wire import Bench, Place, WorkerScope
 from hfr_bench.model.invocation import Invocation
 from hfr_bench.model.terms import ClockKind
-from hfr_bench.model.trial import TrialResult
+from hfr_bench.model.trial import Trial, TrialResult
 from hfr_bench.owner import this_process
 from hfr_bench.ports.executor import Executor
 from hfr_bench.ports.sandbox import SandboxUnavailableError
@@ -234,7 +234,7 @@ def _played(
             yield run_trial(scope, job.row, job.round_no, job.path, durability)
             continue
         trial = job.row.trial
-        _wait(scope, together, together.due_in_us(trial))
+        _wait(scope, together, trial)
         seat = together.seat(trial)
         result = run_trial(scope, job.row, job.round_no, job.path, durability, seat)
         together.take(trial, seat)
@@ -243,12 +243,13 @@ def _played(
             return
 
 
-def _wait(scope: WorkerScope, together: Together, us: int) -> None:
+def _wait(scope: WorkerScope, together: Together, trial: Trial) -> None:
     """Until a trial is due. Real time is waited for so that an interrupt ends it."""
-    if together.clock.kind is ClockKind.VIRTUAL:
-        together.clock.wait(us)
-    elif us and scope.bench.interrupted.wait(us / 1_000_000):
-        raise InterruptedTrialError("interrupted between two trials of a cohort")
+    while us := together.due_in_us(trial):
+        if together.clock.kind is ClockKind.VIRTUAL:
+            together.clock.wait(us)
+        elif scope.bench.interrupted.wait(us / 1_000_000):
+            raise InterruptedTrialError("interrupted between two trials of a cohort")
 
 
 @dataclass(slots=True)

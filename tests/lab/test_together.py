@@ -11,6 +11,7 @@ from hfr_bench.lab.joint import Joint, broken_chains, cohort_rows, joint
 from hfr_bench.lab.rederive import disagreements
 from hfr_bench.lab.standing import Job
 from hfr_bench.lab.together import Together
+from hfr_bench.lab.trial import InterruptedTrialError
 from hfr_bench.model.attempt import Decision, StrategyEvent
 from hfr_bench.model.prereg import Cohorts
 from hfr_bench.model.shared import SharedView
@@ -108,6 +109,13 @@ def test_a_place_that_is_late_already_begins_at_once() -> None:
     assert together.due_in_us(second) == 10_000_000
     clock.wait(25_000_000)
     assert together.due_in_us(second) == 0
+
+
+def test_an_interrupt_ends_the_waiting_for_a_place_in_real_time(tmp_path: Path) -> None:
+    stopped = bench(clock="wall", cohorts={"size": 2, "every_s": 3600.0})
+    stopped.interrupted.set()
+    with pytest.raises(InterruptedTrialError):
+        play(tmp_path / "stopped", stopped, rows("hfr", 2))
 
 
 def test_a_breaker_that_one_trial_opened_keeps_the_next_ones_calls_back(tmp_path: Path) -> None:
