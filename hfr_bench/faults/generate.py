@@ -154,13 +154,7 @@ def step_events(
     fitting = fitting_kinds(point, mix, kinds)
     if not fitting:
         return
-    base: tuple[str | int, ...] = (
-        draw.seed,
-        draw.suite,
-        draw.task_id,
-        point.point,
-        occurrence,
-    )
+    base: tuple[str | int, ...] = (draw.seed, draw.suite, draw.task_id, point.point, occurrence)
     if draw.coupling == "independent":
         base = (*base, draw.profile)
     reach, open_ended = _covered_by(behind)

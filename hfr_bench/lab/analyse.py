@@ -90,7 +90,6 @@ def analyse(
         voids=voids(prereg, rows, chosen, checked, main),
         controls=checks,
         **_on_the_way(prereg, rates, ran),
-        forks=forks(came(ran), [arm.name for arm in prereg.arms]),
         silent_kinds=silent,
     )
 
@@ -337,6 +336,7 @@ def _on_the_way(
         "observations": _observations(ran),
         "exposure": _exposure(prereg, rates, ran),
         "divergence": _divergence(prereg, rates, ran),
+        "forks": forks(came(ran), [arm.name for arm in prereg.arms]),
         "cohorts": cohort_rows(prereg, [(one.row, one.facts.joint) for one in ran]),
     }
 

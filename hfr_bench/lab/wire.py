@@ -13,11 +13,10 @@ from hfr_bench.errors import BadInputError, InfrastructureError
 from hfr_bench.faults.ledgers import DIALECT as LEDGER
 from hfr_bench.lab.book import ScheduleBook
 from hfr_bench.lab.fitting import either_way, let_loose, of_service
+from hfr_bench.lab.human import PricedHuman
 from hfr_bench.lab.killswitch import KillSwitch, check_contained
-from hfr_bench.model.ledger import EscalationPacket
 from hfr_bench.model.prereg import (
     Arm,
-    HumanPrice,
     Preregistration,
     SourcePin,
     SuiteSelection,
@@ -28,7 +27,6 @@ from hfr_bench.model.task import SealedTask, TaskSpec
 from hfr_bench.model.terms import ClockKind, Criticality, Origin
 from hfr_bench.owner import run_id, this_process
 from hfr_bench.ports.agent import Agent
-from hfr_bench.ports.human import Approval, Question
 from hfr_bench.ports.injector import CallInjector, WireInjector
 from hfr_bench.ports.llm import LlmBackend
 from hfr_bench.ports.sandbox import Sandbox, SandboxContext
@@ -215,7 +213,7 @@ class Bench(AbstractContextManager["Bench"]):
         agent: Agent = self._agent_plug()
         return agent
 
-    def human(self) -> "PricedHuman":
+    def human(self) -> PricedHuman:
         return PricedHuman(self.prereg.human)
 
     def strategy(
@@ -383,20 +381,3 @@ class WorkerScope(AbstractContextManager["WorkerScope"]):
     def __exit__(self, *_: object) -> None:
         for suite in tuple(self._worlds):
             self.drop_world(suite)
-
-
-class PricedHuman:
-    """The modelled person: takes what is escalated, at the registered price and delay.
-
-    Asked to approve a call, she does, at the same price: what she would refuse is not modelled.
-    """
-
-    def __init__(self, price: HumanPrice) -> None:
-        self._price = price
-
-    def take(self, packet: EscalationPacket) -> tuple[int, int]:
-        return round(self._price.cost_usd * 1_000_000), round(self._price.delay_s * 1_000_000)
-
-    def review(self, question: Question) -> Approval:
-        cost, delay = self._price.cost_usd, self._price.delay_s
-        return Approval(True, round(cost * 1_000_000), round(delay * 1_000_000))
