@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from hfr_bench import plugins
-from hfr_bench.lab.wire import PricedHuman
+from hfr_bench.lab.human import PricedHuman
 from hfr_bench.model.prereg import Arm, Preregistration
 from hfr_bench.model.schedule import FaultEvent, FaultSchedule
 from hfr_bench.model.trial import PlanRow, Trial

@@ -15,8 +15,9 @@ from hfr_bench import content
 from hfr_bench.agents.tool_calling import ToolCallingAgent
 from hfr_bench.faults.generate import Draw, generate
 from hfr_bench.injectors.tool_calls import ToolCallInjector
+from hfr_bench.lab.human import PricedHuman
 from hfr_bench.lab.trial import run_trial
-from hfr_bench.lab.wire import PricedHuman, WorkerScope
+from hfr_bench.lab.wire import WorkerScope
 from hfr_bench.model.prereg import Arm, Equipment, Preregistration
 from hfr_bench.model.record import text_digest
 from hfr_bench.model.trial import PlanRow, Trial

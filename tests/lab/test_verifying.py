@@ -9,7 +9,8 @@ import pytest
 
 from hfr_bench.errors import BadInputError
 from hfr_bench.lab.carry import Gear, gear_of
-from hfr_bench.lab.wire import Bench, Place, PricedHuman
+from hfr_bench.lab.human import PricedHuman
+from hfr_bench.lab.wire import Bench, Place
 from hfr_bench.model.attempt import Attempted, Decision, Proposed, StrategyEvent, Verdict, Verified
 from hfr_bench.model.prereg import Arm, HumanPrice, Preregistration
 from hfr_bench.model.terms import Action, CheckLevel, End, SideEffect
