@@ -4,6 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from hfr_bench.model.breakage import Break
 from hfr_bench.model.effects import Boundary
 from hfr_bench.model.record import Record
 from hfr_bench.model.terms import Layer, SafeOutcome, SideEffect
@@ -88,19 +89,19 @@ class Rewrite(Record):
 
 
 Wire = Annotated[
-    Respond | Close | Stall | Drip | Cut | Rewrite | Boundary, Field(discriminator="type")
+    Respond | Close | Stall | Drip | Cut | Rewrite | Boundary | Break, Field(discriminator="type")
 ]
 
 
 class KindSpec(Record):
     """A fault kind (`injectors/kinds/*.yaml`).
 
-    `wire` is keyed by dialect (`openai_chat`, `tool`). `levels`: side-effect levels of the points
-    it may hit. `lands`: for lost outcomes, the chance that the write lands, else null. `lasts`:
-    weighted choices. `params`: name -> equally likely values, filled into wire texts as `{name}`.
-    `latency_ms`: how long the failing answer takes. `observe`: names of observation points
-    (`faults.observe`), told of in the report. `provider`: it is an outage of the model's provider;
-    whether it takes the backup model along is drawn (`FaultPlan.takes_backup`).
+    `wire` is keyed by dialect (`openai_chat`, `tool`, `host`). `levels`: side-effect levels of the
+    points it may hit. `lands`: for lost outcomes, the chance that the write lands, else null.
+    `lasts`: weighted choices. `params`: name -> equally likely values, filled into wire texts as
+    `{name}`. `latency_ms`: how long the failing answer takes. `observe`: names of observation
+    points (`faults.observe`), told of in the report. `provider`: it is an outage of the model's
+    provider; whether it takes the backup model along is drawn (`FaultPlan.takes_backup`).
     """
 
     kind: str

@@ -96,7 +96,8 @@ class AttemptStarted(Record):
 class AttemptEnded(Record):
     """Seen: what came back. `response_digest` of the raw body; money in micro-dollars.
 
-    `retry_after`: that header as it was seen, or null.
+    `retry_after`: that header as it was seen, or null. `exit_code`: of a command. `signs`: names of
+    the system errors that a failed tool's answer speaks of (`model.signs`).
     """
 
     type: Literal["attempt_ended"] = "attempt_ended"
@@ -113,6 +114,8 @@ class AttemptEnded(Record):
     tokens_out: int = 0
     cost_microusd: int | None = 0
     latency_us: int = 0
+    exit_code: int | None = None
+    signs: tuple[str, ...] = ()
 
 
 class UpstreamHit(Record):
@@ -152,6 +155,29 @@ class FaultInjected(Record):
     injection_id: str
     kind: str
     effect_lands: bool | None = None
+
+
+class HostLooked(Record):
+    """Truth, environment layer: a tool's host as its sandbox sees it from outside.
+
+    `when`: before the call went in, when it ended or was given up, and once all was undone.
+    `operation_id`: the call's. `at_work`, `stopped`: its processes, and those of them that are
+    halted. `struck`: how many of them the sandbox has hit. `free_kib`, `oom_kills`: null where the
+    host is frozen, so that nobody can look. `cut`: who is out of reach; `*` is everybody.
+    """
+
+    type: Literal["host"] = "host"
+    operation_id: str
+    when: Literal["before", "after", "healed"]
+    paused: bool = False
+    watched: bool = False
+    struck: int = 0
+    at_work: int = 0
+    stopped: int = 0
+    memory_mib: int = 0
+    free_kib: int | None = None
+    oom_kills: int | None = None
+    cut: tuple[str, ...] = ()
 
 
 class EffectExecuted(Record):
@@ -307,6 +333,7 @@ Body = Annotated[
     | AttemptEnded
     | UpstreamHit
     | FaultInjected
+    | HostLooked
     | EffectExecuted
     | Decided
     | LedgerMoved

@@ -1,6 +1,7 @@
 """Trial time."""
 
-from typing import Protocol
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, Protocol
 
 from hfr_bench.model.terms import ClockKind
 
@@ -16,3 +17,10 @@ class Clock(Protocol):
     def wait(self, us: int) -> None:
         """Let `us` microseconds pass: virtual time jumps, wall time is slept."""
         ...
+
+
+def untimed(clock: Clock) -> AbstractContextManager[Any]:
+    """Around what takes none of the trial's time, where the clock can leave it out."""
+    paused = getattr(clock, "paused", None)
+    made: AbstractContextManager[Any] = paused() if paused is not None else nullcontext()
+    return made

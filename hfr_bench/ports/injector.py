@@ -9,6 +9,7 @@ from hfr_bench.model.schedule import KindSpec
 from hfr_bench.model.trace import Body
 from hfr_bench.ports.calls import CallPort
 from hfr_bench.ports.clock import Clock
+from hfr_bench.ports.exposure import Exposed
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +18,7 @@ class Scene:
 
     `tell` queues a truth record for the trial's only writer; safe from any thread.
     `labels`: suite, task and seed (never the arm), for callers that do not send them themselves.
+    `exposed`: the trial's world, where its host may be broken.
     """
 
     trial_id: str
@@ -25,6 +27,7 @@ class Scene:
     clock: Clock
     tell: Callable[[Body], None]
     labels: Mapping[str, str] = field(default_factory=dict)
+    exposed: Exposed | None = None
 
 
 class CallInjector(Protocol):

@@ -103,16 +103,25 @@ class ToolHost(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Pause:
-    """Freeze processes: those whose command line contains `match`; "" = the whole host."""
+    """Freeze processes: those whose command line contains `match`; "" = the whole host.
+
+    `after_ms` None: those that are there. Else nobody need be there yet: a watch is set, and
+    strikes so long after the first of them has appeared. Takes Python in the host's image.
+    """
 
     match: str = ""
+    after_ms: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Kill:
-    """SIGKILL processes: those whose command line contains `match`; "" = the whole host."""
+    """SIGKILL processes: those whose command line contains `match`; "" = the whole host.
+
+    `after_ms`: as for Pause.
+    """
 
     match: str = ""
+    after_ms: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +139,18 @@ class Disconnect:
 
 
 @dataclass(frozen=True, slots=True)
+class Partition:
+    """Put one peer out of the host's reach: whom it calls `peer`, at `port` (0: altogether).
+
+    What is sent there is dropped without a word. Where the sandbox cannot part two hosts the whole
+    host goes off its network instead, which `HostState.cut` tells.
+    """
+
+    peer: str
+    port: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class FillDisk:
     """Fill the host's scratch space at `path`, all but `leave_kib`."""
 
@@ -137,18 +158,56 @@ class FillDisk:
     leave_kib: int = 0
 
 
-HostFault = Pause | Kill | Limit | Disconnect | FillDisk
+HostFault = Pause | Kill | Limit | Disconnect | Partition | FillDisk
+
+
+@dataclass(frozen=True, slots=True)
+class HostState:
+    """A host as it is, read from outside it and not from what was ordered.
+
+    `watched`: a watch was set and strikes, or has struck. `struck`: how many processes it hit.
+    `at_work`, `stopped`: processes that were asked for, and those of them that are halted.
+    `free_kib`: of the scratch space. `oom_kills`: by the kernel, so far. Both None where the whole
+    host is frozen. `cut`: peers out of reach, `address:port`; `*` is everybody.
+    """
+
+    paused: bool = False
+    watched: bool = False
+    struck: int = 0
+    at_work: int = 0
+    stopped: int = 0
+    memory_mib: int = 0
+    free_kib: int | None = None
+    oom_kills: int | None = None
+    cut: tuple[str, ...] = ()
 
 
 class FaultyHost(ToolHost, Protocol):
-    """A tool host in which faults can be made, from outside and in its own container."""
+    """A tool host in which faults can be made, from outside and in its own container.
+
+    `patience_s`: how much longer than asked a request may take while a fault stands; 0 at first.
+    """
+
+    patience_s: float
+
+    @property
+    def standing(self) -> bool:
+        """Whether a fault was made that is not undone yet."""
+        ...
 
     def inflict(self, fault: HostFault) -> None:
         """Make the fault, and return when it is in force."""
         ...
 
     def heal(self) -> None:
-        """Undo every fault that can be undone; idempotent. What was killed stays dead."""
+        """Undo every fault that can be undone; idempotent. What was killed stays dead.
+
+        Callable from any thread.
+        """
+        ...
+
+    def look(self, path: str, match: str) -> HostState:
+        """The host's state: of the scratch space at `path`, and of processes that `match`."""
         ...
 
 

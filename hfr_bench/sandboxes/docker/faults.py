@@ -1,5 +1,7 @@
 """Faults in a running container, made from outside: frozen, killed, tightened, cut off, full."""
 
+import signal
+import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -12,34 +14,17 @@ from hfr_bench.ports.sandbox import (
     FillDisk,
     HostDiedError,
     HostFault,
+    HostState,
     Kill,
     Limit,
+    Partition,
     Pause,
 )
+from hfr_bench.sandboxes.docker import inside, parting
 from hfr_bench.sandboxes.docker.engine import Engine, explanation, post
 
 _GONE = (404, 409)  # no such container; it is not running, or not paused
 _MIB = 1024 * 1024
-_EXEC_S = "30"
-
-# Processes are told from these helpers by the word HFR_MATCH, which only helpers contain.
-# Prints what it hit.
-_SIGNAL = """\
-for dir in /proc/[0-9]*; do
-    pid=${dir#/proc/}
-    line=$(tr '\\0' ' ' <"$dir/cmdline" 2>/dev/null) || continue
-    case $pid:$line in 1:*|*HFR_MATCH*) continue ;; esac
-    case $line in *"$HFR_MATCH"*) echo "$pid"; kill -"$HFR_SIGNAL" "$pid" ;; esac
-done
-true
-"""
-_CONTINUE = "kill -CONT $HFR_PIDS 2>/dev/null; true"
-_FILL = """\
-free=$(df -kP "$HFR_PATH" | awk 'NR == 2 { print $4 }')
-[ "$free" -le "$HFR_LEAVE_KIB" ] ||
-    head -c $(((free - HFR_LEAVE_KIB) * 1024)) /dev/zero >>"$HFR_PATH/.hfr-fill"
-"""
-_EMPTY = 'rm -f "$HFR_PATH/.hfr-fill"'
 
 Undo = Callable[[APIClient], object]
 
@@ -50,7 +35,14 @@ class Faults:
     def __init__(self, engine: Engine, container: str) -> None:
         self._engine = engine
         self._container = container
+        self._turn = threading.RLock()  # a timed fault is undone by a thread of its own
         self._undo: list[Undo] = []
+        self._watch: inside.Watch | None = None
+
+    @property
+    def standing(self) -> bool:
+        """Whether a fault is in force."""
+        return bool(self._undo)
 
     def inflict(self, fault: HostFault) -> bool:
         """Make the fault; whether it may have killed the host itself.
@@ -62,19 +54,23 @@ class Faults:
             Kill: self._kill,
             Limit: self._limit,
             Disconnect: self._disconnect,
+            Partition: self._part,
             FillDisk: self._fill,
         }
         try:
-            with self._engine.client() as client:
-                undo = make[type(fault)](client, fault)
+            with self._turn, self._engine.client() as client:
+                if (undo := make[type(fault)](client, fault)) is not None:
+                    self._undo.append(undo)
         except APIError as error:
             kind = HostDiedError if error.status_code in _GONE else InfrastructureError
             raise kind(f"{fault} cannot be made: {explanation(error)}") from error
-        if undo is not None:
-            self._undo.append(undo)
         return isinstance(fault, Kill)
 
     def heal(self) -> None:
+        with self._turn:
+            self._heal()
+
+    def _heal(self) -> None:
         while self._undo:
             try:
                 with self._engine.client() as client:
@@ -87,12 +83,52 @@ class Faults:
                     ) from error
             self._undo.pop()
 
+    def look(self, path: str, match: str) -> HostState:
+        """Raises HostDiedError if the container is gone."""
+        try:
+            with self._engine.client() as client:
+                return self._state(client, path, match)
+        except APIError as error:
+            kind = HostDiedError if error.status_code in _GONE else InfrastructureError
+            raise kind(f"the host cannot be looked at: {explanation(error)}") from error
+
+    def _state(self, client: APIClient, path: str, match: str) -> HostState:
+        seen = client.inspect_container(self._container)
+        paused = bool(seen["State"]["Paused"])
+        mode, networks = seen["HostConfig"]["NetworkMode"], seen["NetworkSettings"]["Networks"]
+        cut = ("*",) if mode != "none" and not networks else parting.parted(seen)
+        watch = self._watch if self._watch and self._watch.match == match else None
+        free: int | None = None
+        kills: int | None = None
+        at_work = stopped = 0
+        if not paused:
+            free, kills, at_work, stopped = inside.state(client, self._container, path, match)
+        return HostState(
+            paused=paused,
+            watched=watch is not None,
+            struck=0 if watch is None else watch.struck(client),
+            at_work=at_work,
+            stopped=stopped,
+            memory_mib=seen["HostConfig"]["Memory"] // _MIB,
+            free_kib=free,
+            oom_kills=kills,
+            cut=cut,
+        )
+
     def _pause(self, client: APIClient, fault: Pause) -> Undo:
+        if fault.after_ms is not None:
+            end = self._set_watch(client, signal.SIGSTOP, fault.match, fault.after_ms)
+
+            def let_go(client: APIClient) -> None:
+                end(client)
+                self._run(client, inside.SIGNAL, {"HFR_SIGNAL": "CONT", "HFR_MATCH": fault.match})
+
+            return let_go
         if not fault.match:
             self._freeze(client)
             return lambda client: client.unpause(self._container)
         pids = self._signal(client, "STOP", fault.match)
-        return lambda client: self._run(client, _CONTINUE, {"HFR_PIDS": pids})
+        return lambda client: self._run(client, inside.CONTINUE, {"HFR_PIDS": pids})
 
     def _freeze(self, client: APIClient) -> None:
         for last in (False, False, True):
@@ -105,11 +141,18 @@ class Faults:
             else:
                 return
 
-    def _kill(self, client: APIClient, fault: Kill) -> None:
+    def _kill(self, client: APIClient, fault: Kill) -> Undo | None:
+        if fault.after_ms is not None:
+            return self._set_watch(client, signal.SIGKILL, fault.match, fault.after_ms)
         if fault.match:
             self._signal(client, "KILL", fault.match)
         else:
             client.kill(self._container)
+        return None
+
+    def _set_watch(self, client: APIClient, number: int, match: str, after_ms: int) -> Undo:
+        watch = self._watch = inside.Watch(client, self._container, number, match, after_ms)
+        return watch.end
 
     def _limit(self, client: APIClient, fault: Limit) -> Undo:
         asked: dict[str, int] = {}
@@ -142,15 +185,25 @@ class Faults:
 
         return connect
 
+    def _part(self, client: APIClient, fault: Partition) -> Undo:
+        seen = client.inspect_container(self._container)
+        address = parting.address_of(client, seen, fault.peer)
+        if address is None:
+            raise InfrastructureError(f"the host has no peer {fault.peer!r} on its network")
+        if not parting.may_part(seen):
+            return self._disconnect(client, Disconnect())
+        rule = parting.part(seen, address, fault.port)
+        return lambda _client: parting.join(seen, rule)
+
     def _fill(self, client: APIClient, fault: FillDisk) -> Undo:
         where = {"HFR_PATH": fault.path, "HFR_LEAVE_KIB": str(fault.leave_kib)}
-        self._undo.append(lambda client: self._run(client, _EMPTY, where))
-        self._run(client, _FILL, where)
+        self._undo.append(lambda client: self._run(client, inside.EMPTY, where))
+        self._run(client, inside.FILL, where)
         return self._undo.pop()
 
     def _signal(self, client: APIClient, signal: str, match: str) -> str:
         env = {"HFR_SIGNAL": signal, "HFR_MATCH": match}
-        pids = self._run(client, _SIGNAL, env, may_end=signal == "KILL")
+        pids = self._run(client, inside.SIGNAL, env, may_end=signal == "KILL")
         if not pids:
             raise InfrastructureError(f"no process in the container matches {match!r}")
         return pids
@@ -158,15 +211,4 @@ class Faults:
     def _run(
         self, client: APIClient, script: str, env: Mapping[str, str], may_end: bool = False
     ) -> str:
-        """What a few lines of sh say, run inside, as the host's user, for a bounded time.
-
-        `may_end`: they may have killed the host, and then they ended with its container.
-        """
-        argv = ["timeout", "-s", "KILL", _EXEC_S, "sh", "-c", script]
-        made = client.exec_create(self._container, argv, environment=dict(env))["Id"]
-        said = " ".join(client.exec_start(made).decode(errors="replace").split())
-        if may_end and said:
-            return said
-        if code := client.exec_inspect(made)["ExitCode"]:
-            raise InfrastructureError(f"in the container, exit code {code}: {said}")
-        return said
+        return inside.run(client, self._container, script, env, may_end=may_end)

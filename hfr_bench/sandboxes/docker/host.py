@@ -7,13 +7,14 @@ import ssl
 import struct
 import threading
 import time
+from collections.abc import Mapping
 from typing import Any
 
 import requests
 from docker import APIClient
 from docker.errors import APIError
 
-from hfr_bench.ports.sandbox import HostFault
+from hfr_bench.ports.sandbox import HostFault, HostState
 from hfr_bench.sandboxes._lines import LAST_WORDS, LineHost
 from hfr_bench.sandboxes.docker.engine import Engine, EngineAwayError, post
 from hfr_bench.sandboxes.docker.faults import Faults
@@ -33,6 +34,7 @@ class DockerHost(LineHost):
         super().__init__(stdio)
         self._stdio = stdio
         self._faults = Faults(stdio.engine, stdio.container)
+        self.patience_s = 0.0
 
     @property
     def container(self) -> str:
@@ -42,11 +44,22 @@ class DockerHost(LineHost):
         """Whether it still runs, as far as is known without asking the engine."""
         return not self.closed and self._stdio.is_open()
 
+    @property
+    def standing(self) -> bool:
+        return self._faults.standing
+
+    def request(self, op: str, fields: Mapping[str, Any], timeout_s: float) -> dict[str, Any]:
+        more_s = self.patience_s if self.standing else 0.0
+        return super().request(op, fields, timeout_s + more_s)
+
     def inflict(self, fault: HostFault) -> None:
         self._stdio.hurt |= self._faults.inflict(fault)
 
     def heal(self) -> None:
         self._faults.heal()
+
+    def look(self, path: str, match: str) -> HostState:
+        return self._faults.look(path, match)
 
 
 class Stdio:

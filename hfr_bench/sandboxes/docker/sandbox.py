@@ -13,6 +13,7 @@ from pydantic import ValidationError
 
 from hfr_bench.content import explain
 from hfr_bench.errors import BadInputError
+from hfr_bench.model.breakage import Breakage
 from hfr_bench.ports.diagnosis import Diagnosis
 from hfr_bench.ports.sandbox import (
     HostCommand,
@@ -50,6 +51,7 @@ class DockerSandbox:
 
     name = "docker"
     contained = True
+    breaks = frozenset(Breakage)
 
     def __init__(self, context: SandboxContext, **settings: Any) -> None:
         try:

@@ -1,0 +1,60 @@
+"""What can be broken in a tool's own container, from outside, while its real call runs: as data.
+
+A member of the `Wire` union (`model.schedule`), for the dialect `host`. Nothing is faked: what the
+client sees is what the tool's host answers under the fault, or that it does not answer in time.
+"""
+
+from enum import StrEnum
+from typing import Literal
+
+from pydantic import Field
+
+from hfr_bench.model.record import Record
+
+DIALECT = "host"
+"""The key in a kind's `wire` under which a breakage stands."""
+
+
+class Breakage(StrEnum):
+    """What is broken. A suite says which of them its world survives (`ports.exposure`).
+
+    - pause: the whole container is frozen before the call arrives; thawed, it carries it out.
+    - stall: the call's process is stopped in the midst of its work; let go, it goes on.
+    - crash: the call's process is killed in the midst of its work; what it has done stays.
+    - disk_full: no block is free where the tools write.
+    - oom: the memory limit is so low that the kernel kills a call that needs much.
+    - partition: the service that the tools reach over the network is out of reach.
+    """
+
+    PAUSE = "pause"
+    STALL = "stall"
+    CRASH = "crash"
+    DISK_FULL = "disk_full"
+    OOM = "oom"
+    PARTITION = "partition"
+
+    @property
+    def halts(self) -> bool:
+        """Whether a call that meets it cannot answer before it is over."""
+        return self in (Breakage.PAUSE, Breakage.STALL)
+
+    @property
+    def strikes(self) -> bool:
+        """Whether it is aimed at the call's own process, in the midst of its work."""
+        return self in (Breakage.STALL, Breakage.CRASH)
+
+
+class Break(Record):
+    """The call runs for real in a container in which something is broken.
+
+    `after_ms`: `stall` and `crash` strike so long after the call's process has begun; a call that
+    is over by then is not met. `memory_mib`: the limit under `oom`. `wait_s`: on the virtual clock,
+    how many real seconds a call that may yet answer is waited for before it counts as hanging.
+    """
+
+    type: Literal["break"] = "break"
+    what: Breakage
+    after_ms: int = Field(default=100, ge=0)
+    memory_mib: int = Field(default=64, ge=16)
+    wait_s: float = Field(default=30.0, gt=0)
+    forward: Literal[True] = True

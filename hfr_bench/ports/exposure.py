@@ -1,0 +1,62 @@
+"""What of a suite's tool host may be broken from outside, and how an injector gets at that host.
+
+Both protocols are optional. A suite that says nothing bears nothing: a host that keeps its state in
+its own memory, say, does not survive its own death, and then there would be nothing to grade.
+"""
+
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+from hfr_bench.model.breakage import Breakage
+from hfr_bench.ports.sandbox import FaultyHost
+
+
+@dataclass(frozen=True, slots=True)
+class Exposure:
+    """What a suite's world survives, so that it can be graded after it.
+
+    `bears`: who bears `stall` or `crash` promises that a call's processes, and nobody else's, have
+    its `mark` in their command lines; who bears `disk_full` that what tools write needs room
+    in `scratch`; who bears `partition` that a tool reaches `peer` (a name on the host's network)
+    at `port` (0: any). Under all of them tools answer in words, and the world stays readable.
+    """
+
+    bears: frozenset[Breakage] = frozenset()
+    scratch: str = "/sandbox"
+    peer: str = ""
+    port: int = 0
+
+
+def mark(operation_id: str) -> str:
+    """What a call's processes are known by: no call's is part of another one's."""
+    return f"hfr-call={operation_id};"
+
+
+@runtime_checkable
+class Bearing(Protocol):
+    """A suite whose tool hosts may be broken."""
+
+    @property
+    def exposure(self) -> Exposure: ...
+
+
+@runtime_checkable
+class Exposed(Protocol):
+    """A world whose tools work on one host, which may be broken while they do.
+
+    `execute` may then be called by another thread than the trial's, one call at a time.
+    """
+
+    @property
+    def exposure(self) -> Exposure: ...
+
+    @property
+    def host(self) -> FaultyHost: ...
+
+
+@runtime_checkable
+class Breaking(Protocol):
+    """A sandbox whose hosts can be broken: they are `ports.sandbox.FaultyHost`s."""
+
+    @property
+    def breaks(self) -> frozenset[Breakage]: ...
