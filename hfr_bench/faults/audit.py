@@ -10,18 +10,21 @@ the one that the world (or the model server) gave to this very attempt. The inje
 What needs the real call at the tool boundary (`model.effects`) is held to the same truths: an
 altered answer is another than the world's, a stale one is the world's own of an earlier time, a
 late call runs once, after its attempt, and a key that is ignored is missing where the tool ran.
+What is broken in a tool's container is held to the container's own state as well (`faults.hosts`).
 """
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from hfr_bench.faults import held, match
+from hfr_bench.faults import held, hosts, match
 from hfr_bench.faults.dialects import CHAT, speaks
 from hfr_bench.faults.expect import Place, expected
 from hfr_bench.faults.ledgers import PREFIX, announced
-from hfr_bench.faults.reading import Attempt, Landing, Read, read
+from hfr_bench.faults.reading import Attempt, Landing, Looks, Read, read
 from hfr_bench.faults.shape import answers, declared, lands, wire
+from hfr_bench.model.breakage import DIALECT as HOST
+from hfr_bench.model.breakage import Break
 from hfr_bench.model.effects import Alter, Boundary, Forget, Late, Stale
 from hfr_bench.model.prereg import FORK
 from hfr_bench.model.report import AuditRow
@@ -37,7 +40,7 @@ LAYERS = {
 AUDITED = frozenset(
     {
         *("trial_started", "attempt_started", "attempt_ended", "effect", "upstream_hit"),
-        *("ledger_moved", "decided"),
+        *("ledger_moved", "decided", "host"),
     }
 )
 """The bodies that the audit reads; a store may leave out all others."""
@@ -193,8 +196,9 @@ class _Book:
         self.first: dict[str, Attempt] = {}
         self._met = met
         self._history = held.History()
-        late = [a.sent.operation_id for a, event in met if isinstance(self._of(event), Late)]
+        late = [a.sent.operation_id for a, event in met if self._is_late(a, event)]
         self.landed: Mapping[str, Sequence[Landing]] = trace.set_aside(late)
+        self._looks = trace.looks
         self.behind = held.next_of_its_write(trace.attempts) if late else {}
         self._stale = any(isinstance(self._of(event), Stale) for _, event in met)
         self.stray = [
@@ -210,6 +214,9 @@ class _Book:
             if event is not None and isinstance(self._of(event), Stale):
                 fresh = event.effect_lands is False or self.old(attempt) is None
                 live = None if fresh else event
+            elif isinstance(effect := self._of(event), Break):
+                touched = not hosts.untouched(effect, attempt, self.looks(attempt))
+                live = event if touched else None
             if live is not None:
                 self.first.setdefault(live.injection_id, attempt)
                 last = attempt.line if attempt.last is None else attempt.last
@@ -222,9 +229,19 @@ class _Book:
         """What a stale answer must be; None where none can be."""
         return self._history.old(attempt)
 
+    def looks(self, attempt: Attempt) -> Looks:
+        """How its container was found."""
+        return self._looks.get(attempt.sent.operation_id) or Looks()
+
+    def _is_late(self, attempt: Attempt, event: FaultEvent | None) -> bool:
+        """Whether its call runs, if at all, outside its attempt: held back, or halted."""
+        effect, seen = self._of(event), attempt.seen
+        halted = isinstance(effect, Break) and seen is not None and not seen.answered
+        return halted or isinstance(effect, Late)
+
     def _of(self, event: FaultEvent | None) -> object:
         kind = None if event is None else self.terms.kinds.get(event.kind)
-        return None if kind is None else kind.wire.get(DIALECTS[Channel.TOOL])
+        return None if kind is None else kind.wire.get(_dialect(kind, Channel.TOOL))
 
 
 def _of_the_ledger(
@@ -310,13 +327,20 @@ def _is(event: FaultEvent | None, injection_id: str) -> bool:
     return event is not None and event.injection_id == injection_id
 
 
+def _dialect(kind: KindSpec, channel: Channel) -> str:
+    return HOST if channel == Channel.TOOL and HOST in kind.wire else DIALECTS[channel]
+
+
 def _mismatch(attempt: Attempt, event: FaultEvent, book: _Book) -> str:
     """What speaks against delivery, in words; "" if nothing does."""
     terms = book.terms
-    kind, dialect = terms.kinds.get(event.kind), DIALECTS[attempt.sent.channel]
-    where = f"{event.injection_id} {event.kind} at {attempt.name}"
+    kind, where = (
+        terms.kinds.get(event.kind),
+        f"{event.injection_id} {event.kind} at {attempt.name}",
+    )
     if kind is None:
         return f"{where}: unknown kind"
+    dialect = _dialect(kind, attempt.sent.channel)
     if not speaks(kind, dialect):
         return f"{where}: the kind does not speak {dialect}"
     if attempt.end is None or attempt.seen is None:
@@ -324,7 +348,7 @@ def _mismatch(attempt: Attempt, event: FaultEvent, book: _Book) -> str:
     if (attempt.end.step, attempt.end.attempt) != (attempt.start.step, attempt.start.attempt):
         return f"{where}: the next end belongs to another attempt"
     effect = wire(event, kind, dialect)
-    if isinstance(effect, Boundary):
+    if isinstance(effect, Boundary | Break):
         problem = _held(effect, attempt, attempt.seen, book, event)
         return f"{where}: {problem}" if problem else ""
     wanted = declared(event, kind, dialect, attempt.sent.timeout_us)
@@ -337,11 +361,19 @@ def _mismatch(attempt: Attempt, event: FaultEvent, book: _Book) -> str:
 
 
 def _held(
-    effect: Boundary, attempt: Attempt, seen: AttemptEnded, book: _Book, event: FaultEvent
+    effect: Boundary | Break, attempt: Attempt, seen: AttemptEnded, book: _Book, event: FaultEvent
 ) -> str:
     """What speaks against an effect that needs the real call."""
     tool_us, virtual = book.terms.tool_latency_us, book.terms.virtual
     match effect:
+        case Break():
+            ran = len(book.landed.get(attempt.sent.operation_id, ()))
+            left_us = None
+            if event.lasts.unit == "seconds":
+                since_us = attempt.start.t_us - book.first[event.injection_id].start.t_us
+                left_us = event.lasts.n * 1_000_000 - since_us
+            more = hosts.Terms(left_us, virtual, tool_us)
+            return hosts.problem(effect, attempt, seen, book.looks(attempt), ran, more)
         case Forget():
             first = book.first[event.injection_id]
             return held.forgotten(effect, attempt, seen, first, virtual=virtual)

@@ -10,6 +10,7 @@ from hfr_bench.model.trace import (
     AttemptEnded,
     AttemptStarted,
     EffectExecuted,
+    HostLooked,
     TraceEvent,
     UpstreamHit,
 )
@@ -58,17 +59,27 @@ class Attempt:
         return next((one for one in self.effects if one.operation_id == mine), None)
 
 
+@dataclass(slots=True)
+class Looks:
+    """How a call's container was found, each time that somebody looked."""
+
+    before: HostLooked | None = None
+    after: HostLooked | None = None
+    healed: HostLooked | None = None
+
+
 class Read(NamedTuple):
     """A trace, sorted.
 
     `ran`: every execution for agent or strategy. `stray`: truths of the model layer outside any
-    attempt. `virtual`: time was virtual.
+    attempt. `virtual`: time was virtual. `looks`: at containers, by operation.
     """
 
     attempts: list[Attempt]
     ran: list[Landing]
     stray: list[str]
     virtual: bool
+    looks: dict[str, Looks]
 
     def set_aside(self, late: Iterable[str]) -> dict[str, list[Landing]]:
         """Take what ran late out of the attempts in whose lines it stands; by operation."""
@@ -89,7 +100,7 @@ def read(events: Iterable[TraceEvent]) -> Read:
 
     Bodies are told apart by `type`: readers of many traces bring no records but their like.
     """
-    found = Read([], [], [], virtual=False)
+    found = Read([], [], [], virtual=False, looks={})
     virtual = False
     inside: Attempt | None = None
     for line, event in enumerate(events):
@@ -109,10 +120,16 @@ def read(events: Iterable[TraceEvent]) -> Read:
         elif body.type == "upstream_hit":
             if inside is not None:
                 inside.hits.append(body)
-            elif virtual and body.point.startswith("model:"):
-                found.stray.append(
-                    f"{body.point}: a request reached the gateway outside any attempt"
-                )
+            else:
+                found.stray.extend(_stray(body, virtual=virtual))
+        elif body.type == "host":
+            setattr(found.looks.setdefault(body.operation_id, Looks()), body.when, body)
         elif body.type == "trial_started":
             virtual = body.clock == ClockKind.VIRTUAL
     return found._replace(virtual=virtual)
+
+
+def _stray(hit: UpstreamHit, *, virtual: bool) -> list[str]:
+    """What is to be said of a request that no attempt explains."""
+    odd = virtual and hit.point.startswith("model:")
+    return [f"{hit.point}: a request reached the gateway outside any attempt"] if odd else []

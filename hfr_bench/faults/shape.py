@@ -7,6 +7,7 @@ The injector plays `wire`; the delivery audit compares what the outer recorder l
 from typing import NamedTuple
 
 from hfr_bench.faults.dialects import effect_in
+from hfr_bench.model.breakage import Break
 from hfr_bench.model.effects import Alter, Forget, Late, Stale
 from hfr_bench.model.record import text_digest
 from hfr_bench.model.schedule import (
@@ -94,7 +95,7 @@ def declared(event: FaultEvent, kind: KindSpec, dialect: str, timeout_us: int) -
             return Shape(exception=exception, latency_us=min(stall_us, timeout_us))
         case Rewrite():
             return Shape(200, None)
-        case Alter() | Stale():
+        case Alter() | Stale() | Break():  # what these answer is held to the truth of its attempt
             return Shape(response_digest=None)
 
 

@@ -28,7 +28,7 @@ _READ, _BLIND = SideEffect.READ, SideEffect.IRREVERSIBLE
 _PREPARED, _COMMITTED, _FAILED = LedgerState.PREPARED, LedgerState.COMMITTED, LedgerState.FAILED
 _RECONCILED, _ABSENT = LedgerState.RECONCILED_COMMITTED, LedgerState.RECONCILED_ABSENT
 _UNKNOWN = LedgerState.UNKNOWN
-_OTHERS = frozenset({"decided", "step_ended", "upstream_hit", "said"})
+_OTHERS = frozenset({"decided", "step_ended", "upstream_hit", "said", "host"})
 
 READ = frozenset({"trial_started", "attempt_started", "attempt_ended", "effect", "ledger_moved"})
 """The bodies that are read; a store may leave out all others."""

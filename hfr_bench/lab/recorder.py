@@ -11,13 +11,16 @@ import json
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from hfr_bench.errors import ProviderError
+from hfr_bench.lab.underway import Lookout, UnderwayCall
 from hfr_bench.model.attempt import Call, Decision, Observation, StrategyEvent, Truth
 from hfr_bench.model.ledger import LedgerEntry
 from hfr_bench.model.record import json_digest, text_digest
 from hfr_bench.model.schedule import FaultEvent
+from hfr_bench.model.signs import signs
 from hfr_bench.model.task import TaskSpec, ToolSpec
 from hfr_bench.model.terms import Channel, ClockKind, Layer, LedgerState, SideEffect
 from hfr_bench.model.trace import (
@@ -32,8 +35,9 @@ from hfr_bench.model.trace import (
 )
 from hfr_bench.ports.calls import CallPort
 from hfr_bench.ports.clock import Clock
+from hfr_bench.ports.exposure import Exposed
 from hfr_bench.ports.sink import Sink
-from hfr_bench.ports.suite import World
+from hfr_bench.ports.suite import Execution, World
 
 CRASH = "runtime_crash"
 """The fault kind that ends the runtime under test (DESIGN §6)."""
@@ -191,11 +195,27 @@ class WorldTools:
         self._latency_us = latency_us
 
     def attempt(self, call: Call) -> Observation:
+        return self._written(call, self._execute(call))
+
+    def start(self, call: Call) -> UnderwayCall:
+        """Begin the call beside this thread, in a container that may be broken meanwhile."""
+        assert isinstance(self._world, Exposed)
+        return UnderwayCall(
+            call,
+            partial(self._execute, call),
+            partial(self._written, call),
+            Lookout(self._world, call.operation_id, self._truth.tell, self._clock),
+        )
+
+    def _execute(self, call: Call) -> Execution:
         actor = "agent" if call.purpose == "agent" else "strategy"
-        spec = self._task.tool(call.target) or ToolSpec(name=call.target, level=SideEffect.READ)
-        done = self._world.execute(
+        return self._world.execute(
             call.target, call.payload, actor=actor, operation_id=call.operation_id
         )
+
+    def _written(self, call: Call, done: Execution) -> Observation:
+        """Charge and write down what ran; its answer."""
+        spec = self._task.tool(call.target) or ToolSpec(name=call.target, level=SideEffect.READ)
         if self._clock.kind is ClockKind.VIRTUAL:
             self._clock.wait(self._latency_us)
         self._truth.tell(
@@ -203,7 +223,7 @@ class WorldTools:
                 operation_id=call.operation_id,
                 point=call.point,
                 tool=call.target,
-                actor=actor,
+                actor="agent" if call.purpose == "agent" else "strategy",
                 level=spec.level,
                 natural_key=spec.natural_key(call.payload),
                 args_digest=json_digest(dict(call.payload)),
@@ -263,6 +283,8 @@ def _ended(seen: Observation) -> AttemptEnded:
         tokens_out=seen.tokens_out,
         cost_microusd=seen.cost_microusd,
         latency_us=seen.latency_us,
+        exit_code=seen.exit_code,
+        signs=signs(seen.body) if seen.domain_error else (),
     )
 
 

@@ -21,6 +21,7 @@ from hfr_bench.model.trace import (
     EffectExecuted,
     Escalated,
     FaultInjected,
+    HostLooked,
     LedgerMoved,
     ReconcileAnswered,
     Said,
@@ -174,9 +175,24 @@ def _truth(event: TraceEvent, start: TrialStarted, done: Counter[str]) -> tuple[
             return (("fault", "the model service itself failed; nobody injected it", "organic"),)
         case FaultInjected():
             return (("fault", f"{body.kind}{_lands(body.effect_lands)}", "injected"),)
+        case HostLooked():
+            return (("fault", _host(body), ""),)
         case EffectExecuted():
             return (("effect", *_effect(body, start, done)),)
     return ()
+
+
+def _host(body: HostLooked) -> str:
+    """What was seen of the tool's container from outside, where it was not as it should be."""
+    odd = {
+        "frozen": body.paused,
+        f"{body.struck} process(es) hit": bool(body.struck),
+        "disk full": body.free_kib == 0,
+        f"killed for lack of memory so far: {body.oom_kills}": bool(body.oom_kills),
+        f"out of reach: {', '.join(body.cut)}": bool(body.cut),
+    }
+    found = [what for what, is_so in odd.items() if is_so]
+    return f"the container, {body.when}: {'; '.join(found) or 'whole'}"
 
 
 def _belief(event: TraceEvent) -> tuple[Told, ...]:

@@ -6,7 +6,7 @@ whatever the strategy does makes an outcome.
 
 from collections.abc import Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from hfr_bench.lab.carry import gear_of
 from hfr_bench.lab.checkpoints import Checkpoints
 from hfr_bench.lab.clock import VirtualClock, WallClock, make_clock
 from hfr_bench.lab.guard import Guard
+from hfr_bench.lab.injecting import exposed
 from hfr_bench.lab.journal import Durability, JournalError, TrialJournal
 from hfr_bench.lab.judge import (
     atomic_groups,
@@ -199,15 +200,17 @@ class _Run:
         bench, trial, prereg = self._bench, self._row.trial, self._bench.prereg
         arm = bench.arm(trial.arm)
         price = prereg.tool_price
+        world = self._scope.world(trial.suite)
         tools: Any = WorldTools(
-            self._scope.world(trial.suite),
+            world,
             self._task,
             self._truth,
             self._clock,
             round(price.latency_s * 1_000_000),
         )
         if trial.injected:
-            tools = bench.tool_injector.wrap(tools, self._scene(*TOOL_LAYERS))
+            scene = replace(self._scene(*TOOL_LAYERS), exposed=exposed(world))
+            tools = bench.tool_injector.wrap(tools, scene)
             healing.callback(bench.tool_injector.heal)
             base_url = bench.gateway.enter(self._scene(Layer.MODEL))
             healing.callback(bench.gateway.leave, trial.trial_id)
@@ -296,6 +299,8 @@ class _Run:
         """The user's own call: recorded as truth, never guarded, faulted or counted."""
         operation_id = f"{self._row.trial.trial_id}.user"
         world = self._scope.world(self._row.trial.suite)
+        if (broken := exposed(world)) is not None:
+            broken.host.heal()  # a fault is for the agent's calls; without one nothing happens
         done = world.execute(tool, arguments, actor="user", operation_id=operation_id)
         self._journal.write(
             EffectExecuted(

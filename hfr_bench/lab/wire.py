@@ -14,6 +14,7 @@ from hfr_bench.faults.ledgers import DIALECT as LEDGER
 from hfr_bench.lab.book import ScheduleBook
 from hfr_bench.lab.fitting import either_way, let_loose, of_service
 from hfr_bench.lab.human import PricedHuman
+from hfr_bench.lab.injecting import Nested, check_borne
 from hfr_bench.lab.killswitch import KillSwitch, check_contained
 from hfr_bench.model.prereg import (
     Arm,
@@ -37,6 +38,7 @@ from hfr_bench.recovery.kit import Kit
 
 GATEWAY = "model_gateway"
 TOOLS = "tool_calls"
+ENVIRONMENT = "environment"
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,8 +168,8 @@ class Bench(AbstractContextManager["Bench"]):
 
     @cached_property
     def tool_injector(self) -> CallInjector:
-        injector: CallInjector = plugins.find("injectors", TOOLS)()
-        return self.switch.calls(injector)
+        made = Nested([plugins.find("injectors", name)() for name in (TOOLS, ENVIRONMENT)])
+        return self.switch.calls(made)
 
     @cached_property
     def tasks(self) -> dict[tuple[str, str], TaskSpec]:
@@ -304,7 +306,10 @@ class Bench(AbstractContextManager["Bench"]):
 
     def _check_contained(self) -> None:
         """What is done to the tools' machine is done in a container, never here."""
-        check_contained(self.kinds, self._named_kinds(), self._sandboxes.values())
+        names = self._named_kinds()
+        check_contained(self.kinds, names, self._sandboxes.values())
+        suites = [(suite, self._sandboxes[name]) for name, suite in self._suites.items()]
+        check_borne(self.kinds, names, suites, self.prereg.clock)
 
     def _check_latencies(self, names: set[str]) -> None:
         """A failing answer slower than the timeout would be seen as a timeout, not as declared."""

@@ -26,7 +26,9 @@ from hfr_bench.testing.bench import FakeBench, FakeScope, planned_row
 from hfr_bench.testing.rig import StepsAgent
 from hfr_bench.testing.shop import ShopSuite, agent_step
 
-KINDS = {name: kind for name, kind in content.kinds().items() if "openai_chat" not in kind.wire}
+KINDS = {
+    n: kind for n, kind in content.kinds().items() if not {"openai_chat", "host"} & set(kind.wire)
+}
 TOOL_US = 400_000
 TASK = "shop/t"
 STEPS = (

@@ -6,7 +6,6 @@ world does so through this boundary, so it is enough to let them land before it 
 
 import json
 from collections.abc import Mapping
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -19,7 +18,7 @@ from hfr_bench.model.record import json_digest
 from hfr_bench.model.schedule import Close, FaultEvent, Respond, Stall
 from hfr_bench.model.trace import FaultInjected
 from hfr_bench.ports.calls import CallPort
-from hfr_bench.ports.clock import Clock
+from hfr_bench.ports.clock import untimed
 from hfr_bench.ports.injector import Scene
 
 DIALECT = "tool"
@@ -68,6 +67,8 @@ class Boundary:
         event = self.scene.cursor.at(
             call.point, call.occurrence, call.attempt, target=call.target, now_us=now_us
         )
+        if event is not None and DIALECT not in self.scene.kinds[event.kind].wire:
+            event = None  # of another injector, further in
         waiting = tuple(self._held)
         seen = self._run(call) if event is None else self._meet(event, call)
         if waiting:
@@ -181,8 +182,8 @@ class Boundary:
 
     def _let(self, held: _Held) -> None:
         self._held.remove(held)
-        with _untimed(self.scene.clock):
-            self._run(held.call)
+        with untimed(self.scene.clock):
+            self._run(replace(held.call, attempt=0))  # outside any: it meets no event now
 
     def _tell(self, event: FaultEvent, *, lands: bool | None = None) -> None:
         self.scene.tell(
@@ -249,10 +250,3 @@ def _with(seen: Observation, body: str) -> Observation:
 
 def _asked(call: Call) -> tuple[str, str]:
     return call.target, json_digest(dict(call.payload))
-
-
-def _untimed(clock: Clock) -> AbstractContextManager[Any]:
-    """Around what takes none of the trial's time, where the clock can leave it out."""
-    paused = getattr(clock, "paused", None)
-    made: AbstractContextManager[Any] = paused() if paused is not None else nullcontext()
-    return made

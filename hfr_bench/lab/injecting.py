@@ -1,0 +1,84 @@
+"""The injectors at the tools' boundary as one, and who may be broken by the innermost of them."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import ExitStack
+
+from hfr_bench.errors import BadInputError
+from hfr_bench.model.breakage import DIALECT, Break, Breakage
+from hfr_bench.model.schedule import KindSpec
+from hfr_bench.model.terms import ClockKind
+from hfr_bench.ports.calls import CallPort
+from hfr_bench.ports.exposure import Bearing, Breaking, Exposed
+from hfr_bench.ports.injector import CallInjector, Scene
+from hfr_bench.ports.sandbox import Sandbox
+from hfr_bench.ports.suite import Suite, World
+
+
+class Nested:
+    """Several injectors, the outermost first. Implements `ports.injector.CallInjector`.
+
+    They share a trial's cursor, so that at most one event is live at an attempt, and each passes on
+    what it does not play.
+    """
+
+    def __init__(self, injectors: Sequence[CallInjector]) -> None:
+        self._injectors = tuple(injectors)
+
+    def kinds(self) -> frozenset[str]:
+        return frozenset().union(*(one.kinds() for one in self._injectors))
+
+    def wrap(self, inner: CallPort, scene: Scene) -> CallPort:
+        for one in reversed(self._injectors):
+            inner = one.wrap(inner, scene)
+        return inner
+
+    def heal(self) -> None:
+        """From the outermost on: what it holds back goes through the others. All are healed."""
+        with ExitStack() as healing:
+            for one in reversed(self._injectors):
+                healing.callback(one.heal)
+
+
+def exposed(world: World) -> Exposed | None:
+    """The world, if it gives its host to be broken, and that can be."""
+    return world if isinstance(world, Exposed) and hasattr(world.host, "inflict") else None
+
+
+def check_borne(
+    kinds: Mapping[str, KindSpec],
+    names: Collection[str],
+    suites: Iterable[tuple[Suite, Sandbox]],
+    clock: ClockKind,
+) -> None:
+    """Kinds that break a container need suites that bear it and sandboxes that can do it.
+
+    `names`: the kinds that are registered. Raises BadInputError.
+    """
+    ours = {name: kinds[name] for name in sorted(names) if name in kinds}
+    broken = {name: spec.wire[DIALECT] for name, spec in ours.items() if DIALECT in spec.wire}
+    for name, effect in broken.items():
+        assert isinstance(effect, Break)
+        units = {lasts.unit for _, lasts in ours[name].lasts}
+        if "seconds" in units and clock is ClockKind.VIRTUAL:
+            raise BadInputError(
+                f"clock: the fault kind {name!r} breaks a container for some seconds, which no "
+                "virtual clock can do: register `clock: wall`, or a kind that lasts for attempts"
+            )
+        for suite, sandbox in suites:
+            _check_one(name, effect.what, suite, sandbox)
+
+
+def _check_one(name: str, what: Breakage, suite: Suite, sandbox: Sandbox) -> None:
+    bears = suite.exposure.bears if isinstance(suite, Bearing) else frozenset()
+    if what not in bears:
+        there = f"it bears: {', '.join(sorted(bears))}" if bears else "it bears nothing of the kind"
+        raise BadInputError(
+            f"the fault kind {name!r} breaks the tools' container ({what}), and the suite "
+            f"{suite.name!r} does not say that its world survives that; {there}. Leave the kind "
+            "out of the matrix, or the suite out of the experiment"
+        )
+    if not isinstance(sandbox, Breaking) or what not in sandbox.breaks:
+        raise BadInputError(
+            f"the fault kind {name!r} breaks the tools' container ({what}), which the sandbox "
+            f"{sandbox.name!r} cannot do; one that can: docker"
+        )
