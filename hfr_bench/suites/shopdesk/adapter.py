@@ -3,17 +3,19 @@
 import os
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 from hfr_bench import __version__
 from hfr_bench.errors import BadInputError, InfrastructureError
 from hfr_bench.model.attempt import Observation
+from hfr_bench.model.breakage import Breakage
 from hfr_bench.model.prereg import SourcePin, SuiteSelection
 from hfr_bench.model.task import OracleStep, Probe, SealedTask, TaskSpec
 from hfr_bench.model.terms import Criticality, Landed
 from hfr_bench.model.trial import Grade
 from hfr_bench.ports.diagnosis import Diagnosis
-from hfr_bench.ports.sandbox import Sandbox, ToolHost
+from hfr_bench.ports.exposure import Exposure
+from hfr_bench.ports.sandbox import FaultyHost, Sandbox, ToolHost
 from hfr_bench.ports.suite import Execution, UserAct
 from hfr_bench.suites._scripted import ScriptedUser
 from hfr_bench.suites.shopdesk import contracts, image
@@ -28,6 +30,9 @@ SEED = "HFR_BENCH_SHOPDESK_SEED"
 MOST_TASKS = 999
 TIMEOUT_S = 30.0
 
+EXPOSURE = Exposure(bears=frozenset({Breakage.PAUSE}))
+"""The desk is in its host's memory: it outlives being frozen, and nothing that ends the host."""
+
 
 class ShopdeskSuite:
     """Our own order desk: generated tasks over a real SQLite database, tools of levels R0 to R3.
@@ -39,6 +44,7 @@ class ShopdeskSuite:
     """
 
     name = SUITE
+    exposure = EXPOSURE
 
     @staticmethod
     def diagnose() -> Diagnosis:
@@ -180,10 +186,17 @@ _PROBES = {
 class DeskWorld:
     """One tool host: a living desk that is filled anew in place."""
 
+    exposure = EXPOSURE
+
     def __init__(self, host: ToolHost, instances: Mapping[str, Instance]) -> None:
         self._host = host
         self._instances = instances
         self._open = ""
+
+    @property
+    def host(self) -> FaultyHost:
+        """Where it lives; only a container's host can be broken."""
+        return cast("FaultyHost", self._host)
 
     def reset(self, task_id: str) -> str:
         """The host is told the task's world, and nothing of what is wanted of it."""
