@@ -38,7 +38,7 @@ HEAVY = {
     "jinja2",
     "psycopg",
 }
-HEAVY |= {"litellm", "datasets", "opentelemetry", "psycopg"}
+HEAVY |= {"litellm", "datasets", "opentelemetry", "psycopg", "pyarrow", "tree_sitter"}
 PLUGS = ("suites", "injectors", "agents", "sandboxes", "llms", "executors", "stores", "baselines")
 
 # One line that breaks each contract: contract -> (file under hfr_bench/, line).
@@ -52,6 +52,8 @@ OFFENCES = {
     "home-litellm": ("ports/user.py", "import litellm"),
     "home-psycopg": ("ports/user.py", "import psycopg"),
     "home-datasets": ("ports/user.py", "import datasets"),
+    "home-pyarrow": ("ports/user.py", "import pyarrow"),
+    "home-tree-sitter": ("ports/user.py", "import tree_sitter"),
     "home-duckdb": ("ports/user.py", "import duckdb"),
     "home-pandas": ("ports/user.py", "import pandas"),
     "home-matplotlib": ("ports/user.py", "import matplotlib"),
