@@ -8,11 +8,12 @@ import asyncio
 import contextlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 from aiohttp import web
 from multidict import CIMultiDict
 
+from hfr_bench.injectors._trail import Coordinate, Trails
 from hfr_bench.ports.injector import Scene
 
 PREFIX = "x-hfr-"
@@ -73,23 +74,6 @@ def hang_up(request: web.BaseRequest) -> web.Response:
     return web.Response()
 
 
-class Coordinate(NamedTuple):
-    """Where in its trial a request is. `told`: the caller named it; else it was inferred."""
-
-    point: str
-    occurrence: int
-    attempt: int
-    told: bool
-
-
-@dataclass(slots=True)
-class _Trail:
-    """What a caller that names no coordinates did so far at a point."""
-
-    occurrences: int = 0
-    failed: Coordinate | None = None
-
-
 @dataclass(slots=True)
 class Guest:
     """A trial inside a proxy: its scene, its requests in flight, what is inferred of it."""
@@ -97,7 +81,7 @@ class Guest:
     scene: Scene
     gone: asyncio.Event = field(default_factory=asyncio.Event)
     _tasks: set[asyncio.Task[Any]] = field(default_factory=set)
-    _trails: dict[str, _Trail] = field(default_factory=dict)
+    _trails: Trails = field(default_factory=Trails)
 
     @contextlib.contextmanager
     def under_way(self) -> Iterator[None]:
@@ -139,17 +123,11 @@ class Guest:
         occurrence, attempt = headers.get("x-hfr-occurrence"), headers.get("x-hfr-attempt")
         if named and _counts(occurrence) and _counts(attempt):
             return Coordinate(named, int(occurrence or 0), int(attempt or 0), told=True)
-        trail = self._trails.setdefault(point, _Trail())
-        failed, trail.failed = trail.failed, None
-        if failed is not None:
-            return failed._replace(attempt=failed.attempt + 1)
-        trail.occurrences += 1
-        return Coordinate(point, trail.occurrences, 1, told=False)
+        return self._trails.next(point)
 
     def settle(self, at: Coordinate, *, failed: bool) -> None:
         """Remember how a request ended, for the inference of the next one."""
-        if not at.told:
-            self._trails[at.point].failed = at if failed else None
+        self._trails.settle(at, failed=failed)
 
 
 def _counts(text: str | None) -> bool:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hfr_bench.injectors.tool_calls.edits import altered
+from hfr_bench.injectors._edits import altered
 
 ORDERS = {
     "orders": [

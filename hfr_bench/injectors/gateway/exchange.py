@@ -6,7 +6,8 @@ from aiohttp import web
 from multidict import CIMultiDict
 
 from hfr_bench.faults.dialects import error_body
-from hfr_bench.injectors._wire import Coordinate, Guest, hang_up
+from hfr_bench.injectors._trail import Coordinate
+from hfr_bench.injectors._wire import Guest, hang_up
 from hfr_bench.model.record import text_digest
 from hfr_bench.model.schedule import FaultEvent
 from hfr_bench.model.trace import UpstreamHit

@@ -11,7 +11,7 @@ from typing import Any
 
 from hfr_bench.errors import InfrastructureError
 from hfr_bench.faults.shape import CLOSED, TIMEOUT, wire
-from hfr_bench.injectors.tool_calls.edits import altered
+from hfr_bench.injectors._edits import altered
 from hfr_bench.model.attempt import Call, Observation
 from hfr_bench.model.effects import Alter, Forget, Late, Stale
 from hfr_bench.model.record import json_digest
