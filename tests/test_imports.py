@@ -39,6 +39,7 @@ HEAVY = {
     "psycopg",
 }
 HEAVY |= {"litellm", "datasets", "opentelemetry", "psycopg", "pyarrow", "tree_sitter"}
+HEAVY |= {"mcp", "starlette", "uvicorn"}
 PLUGS = ("suites", "injectors", "agents", "sandboxes", "llms", "executors", "stores", "baselines")
 
 # One line that breaks each contract: contract -> (file under hfr_bench/, line).
@@ -50,6 +51,7 @@ OFFENCES = {
     "plug-siblings": ("agents/nop.py", "import hfr_bench.agents.oracle"),
     "home-docker": ("ports/user.py", "import docker"),
     "home-litellm": ("ports/user.py", "import litellm"),
+    "home-mcp": ("ports/user.py", "import mcp"),
     "home-psycopg": ("ports/user.py", "import psycopg"),
     "home-datasets": ("ports/user.py", "import datasets"),
     "home-pyarrow": ("ports/user.py", "import pyarrow"),

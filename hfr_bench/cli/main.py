@@ -40,6 +40,7 @@ VERBS = {
     ),
     "simulate": ("simulate:simulate", "The paper's synthetic study, on the same strategies."),
     "validate": ("validate:validate", "Try a suite's tasks and tools before registering it."),
+    "mcp": ("mcp:mcp", "Put an MCP server under a schedule of faults, for any client."),
     "images": ("images:images", "Build the container images of the suites."),
     "doctor": ("doctor:doctor", "What this machine can run, and how to get the rest."),
     "clean": ("clean:clean", "Remove what this experiment left running; nobody else's."),
