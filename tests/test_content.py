@@ -15,7 +15,7 @@ from hfr_bench.model.terms import Layer
 
 LAYER_POINTS = {
     Layer.MODEL: ("model:",),
-    Layer.TOOL: ("tool:", "prepare:", "reconcile:", "ledger:"),
+    Layer.TOOL: ("tool:", "prepare:", "reconcile:", "verify:", "ledger:"),
     Layer.ENVIRONMENT: ("tool:",),
     Layer.SEMANTIC: ("tool:",),
 }

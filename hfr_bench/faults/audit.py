@@ -157,7 +157,8 @@ def audit(
     events = events if isinstance(events, Sequence) else tuple(events)
     trace = read(events)
     terms = match.Terms(kinds, injected, trace.virtual, tool_latency_us if trace.virtual else None)
-    book = _Book(trace, _met(trace.attempts, agenda if injected else None), terms)
+    pairs = _met(trace.attempts, agenda if injected else None)
+    book = _Book(trace, pairs, terms)
     met: dict[str, Delivery] = {}
     failed, untrue = [], [*trace.stray, *book.stray]
     for attempt, live in book.attempts():
@@ -172,7 +173,8 @@ def audit(
         elif attempt.seen is not None and (problem := match.untrue(attempt, attempt.seen, terms)):
             untrue.append(f"{attempt.name}: {problem}")
     if agenda.of_the_ledger and injected:
-        failed += _of_the_ledger(events, agenda, met, book.meetings)
+        forked = next((one.line for one, event in pairs if _is(event, agenda.fork)), None)
+        failed += _of_the_ledger(events, agenda, met, book.meetings, forked)
     deliveries = agenda.ordered(met.values())
     sums = _sums(agenda.counts, deliveries) if injected else {}
     good = tuple(one for one in book.meetings if met[one.event.injection_id].delivered)
@@ -249,12 +251,15 @@ def _of_the_ledger(
     agenda: Agenda,
     met: dict[str, Delivery],
     meetings: list[Meeting],
+    forked: int | None,
 ) -> Iterator[str]:
-    """Adds the ledger's own events to what was met; tells of failures that nobody planned."""
+    """Adds the ledger's own events to what was met; tells of failures that nobody planned.
+
+    `forked`: the line at which the event was live that all others wait for.
+    """
     found = announced(events)
     places = [one.place for one in found]
-    first = min((m.line for m in meetings if m.event.injection_id == agenda.fork), default=None)
-    opened = {} if first is None else {agenda.fork: sum(one.line < first for one in found)}
+    opened = {} if forked is None else {agenda.fork: sum(one.line < forked for one in found)}
     live = expected(agenda.within(Layer.TOOL, places), places, opened)
     for one, event in zip(found, live, strict=True):
         where = f"{one.place.point} #{one.place.occurrence}"

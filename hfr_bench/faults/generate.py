@@ -154,7 +154,8 @@ def step_events(
     fitting = fitting_kinds(point, mix, kinds)
     if not fitting:
         return
-    base: tuple[str | int, ...] = (draw.seed, draw.suite, draw.task_id, point.point, occurrence)
+    place: tuple[str | int, ...] = (point.point, occurrence)
+    base = (draw.seed, draw.suite, draw.task_id, *place)
     if draw.coupling == "independent":
         base = (*base, draw.profile)
     reach, open_ended = _covered_by(behind)

@@ -78,7 +78,7 @@ def milder(event: FaultEvent, kind: KindSpec | None = None) -> Iterator[FaultEve
         yield event.model_copy(update={"lasts": _ONCE, "clears_by": "retry"})
     for n in dict.fromkeys((1, lasts.n // 2, lasts.n - 1)):
         if 0 < n < lasts.n:
-            yield event.model_copy(update={"lasts": Lasts(unit=lasts.unit, n=n)})
+            yield event.model_copy(update={"lasts": lasts.model_copy(update={"n": n})})
     if event.effect_lands:
         yield event.model_copy(update={"effect_lands": False})
     for name, value in event.params.items():

@@ -155,3 +155,9 @@ def test_there_is_an_end_to_milder(lasts, lands, wait, code):
     assert steps < 100
     assert not list(milder(now, KIND))
     assert now.lasts == Lasts()
+
+
+def test_a_milder_outage_still_spares_whom_it_spared() -> None:
+    outage = event(1, lasts=Lasts(unit="seconds", n=60, over="one"), clears_by="wait")
+    lasts = {one.lasts for one in milder(outage)}
+    assert {one.over for one in lasts if one.unit == "seconds"} == {"one"}
