@@ -12,12 +12,17 @@ from typing import Any
 
 import docker
 import pytest
+from hypothesis import settings
 
 from hfr_bench.errors import BadInputError
 from hfr_bench.ports.sandbox import SandboxUnavailableError
 from hfr_bench.sandboxes.docker.engine import Engine
 from hfr_bench.suites.tau2.adapter import host_python
 from hfr_bench.testing import libraries
+
+# How long an example takes says more of the machine than of the code.
+settings.register_profile("hfr", deadline=None)
+settings.load_profile("hfr")
 
 
 @pytest.fixture(scope="session")

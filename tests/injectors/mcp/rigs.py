@@ -41,6 +41,8 @@ from . import server as shop
 
 SOON_S = 0.15
 """The patience of a client that is left without an answer."""
+PATIENT_S = 30.0
+"""That of one that will be answered; a busy machine takes its time."""
 
 
 @dataclass
@@ -213,7 +215,7 @@ async def ask(client: Client, tool: str, arguments: dict[str, Any] | None = None
     """A call's result, or the code of its error; None where no answer came in time."""
     with warnings.catch_warnings(action="ignore"):
         try:
-            return await client.call_tool(tool, arguments or {}, read_timeout_seconds=SOON_S * 10)
+            return await client.call_tool(tool, arguments or {}, read_timeout_seconds=PATIENT_S)
         except MCPError as error:
             return error
 
