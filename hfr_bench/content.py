@@ -10,6 +10,7 @@ from pydantic import ValidationError
 
 from hfr_bench.errors import BadInputError
 from hfr_bench.model.matrix import FaultMatrix
+from hfr_bench.model.mix import FaultMix
 from hfr_bench.model.record import Record, digest
 from hfr_bench.model.schedule import KindSpec
 
@@ -76,6 +77,28 @@ def matrix(name: str) -> FaultMatrix:
         offered = ", ".join(sorted(p.stem for p in folder.glob("*.yaml")))
         raise BadInputError(f"unknown fault matrix {name!r}; there are: {offered}")
     return read_record(path, FaultMatrix)
+
+
+def mixes() -> dict[str, FaultMix]:
+    """The shipped fault mixes by name, in file order."""
+    folder = root() / "injectors" / "mixes"
+    return {path.stem: read_record(path, FaultMix) for path in sorted(folder.glob("*.yaml"))}
+
+
+def mix(name: str) -> FaultMix:
+    """A fault mix: of a YAML file, or by the name of a shipped one.
+
+    Raises BadInputError that lists what there is.
+    """
+    if name.endswith((".yaml", ".yml")):
+        return read_record(Path(name), FaultMix)
+    path = root() / "injectors" / "mixes" / f"{name}.yaml"
+    if not path.is_file():
+        offered = ", ".join(sorted(p.stem for p in path.parent.glob("*.yaml"))) or "none"
+        raise BadInputError(
+            f"unknown fault mix {name!r}; shipped are: {offered}; a file of yours ends in .yaml"
+        )
+    return read_record(path, FaultMix)
 
 
 def kinds_digest() -> str:

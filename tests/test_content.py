@@ -9,6 +9,7 @@ import pytest
 
 from hfr_bench import content
 from hfr_bench.errors import BadInputError
+from hfr_bench.lab.mixes import check
 from hfr_bench.model.matrix import FaultMatrix
 from hfr_bench.model.schedule import KindSpec
 from hfr_bench.model.terms import Layer
@@ -42,6 +43,29 @@ def test_every_shipped_matrix_uses_kinds_that_are_there() -> None:
         assert matrix.name == name
         for mix in matrix.mixes:
             assert set(mix.kinds) <= set(content.kinds())
+
+
+def test_every_shipped_mix_is_sourced_and_names_kinds_that_are_there() -> None:
+    mixes = content.mixes()
+    assert set(mixes) >= {"llm_api_outages", "burstgpt_requests"}
+    for name, mix in mixes.items():
+        assert mix.name == name
+        check(mix, content.kinds(), name)
+        assert mix.title
+        assert mix.not_known
+        assert mix.source is not None
+        for told in ("title", "authors", "year", "id", "where", "read", "figures"):
+            assert getattr(mix.source, told), f"{name}: {told}"
+
+
+def test_a_mix_is_found_by_name_or_file_and_else_told(tmp_path: Path) -> None:
+    assert content.mix("burstgpt_requests").name == "burstgpt_requests"
+    file = content.root() / "injectors" / "mixes" / "llm_api_outages.yaml"
+    assert content.mix(str(file)) == content.mix("llm_api_outages")
+    with pytest.raises(BadInputError, match=r"unknown fault mix 'x'; shipped are: burstgpt"):
+        content.mix("x")
+    with pytest.raises(BadInputError, match="no such file"):
+        content.mix(str(tmp_path / "x.yaml"))
 
 
 def test_an_unknown_matrix_lists_what_there_is() -> None:

@@ -10,7 +10,9 @@ from typing import Any
 
 import click
 
+from hfr_bench.cli.classify_mix import write_mix
 from hfr_bench.errors import BadInputError
+from hfr_bench.lab.logs import Logged
 from hfr_bench.model.attempt import Fault, Observation
 from hfr_bench.model.terms import Action, Channel, FaultClass, SideEffect
 from hfr_bench.recovery.classifier.signals import is_rpc, parse
@@ -37,19 +39,41 @@ _ACTIONS = {
 @click.command()
 @click.argument("file")
 @click.option("--check", is_flag=True, help="Exit with 1 if a row's hfr_class is another one.")
-def classify(file: str, check: bool) -> int:
+@click.option("--mix", is_flag=True, help="Make a fault mix of them instead; needs -o.")
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Where the mix goes."
+)
+@click.option("--model-calls", type=click.IntRange(min=1), help="All calls that FILE is of.")
+@click.option("--tool-calls", type=click.IntRange(min=1), help="The same of tools.")
+def classify(
+    file: str,
+    check: bool,
+    mix: bool,
+    output: Path | None,
+    model_calls: int | None,
+    tool_calls: int | None,
+) -> int:
     """Classify the recorded responses in FILE (- = standard input): JSONL in, JSONL out.
 
     A row: status, headers, body; also id, channel (model or tool), exception, latency_us,
     exit_code, level (R0-R3, of a tool). A line out: id, fault_class (null: no failure), secondary,
     confidence, evidence, action (table 2's default) and wait_ms (null: none stated).
+
+    With --mix: a fault mix for `report --mix`. Rates of calls need to know how many there were: of
+    a log with its successes they are counted, else --model-calls and --tool-calls say so (failures
+    included); without either, the mix holds shares of the failures.
     """
+    if mix:
+        given = {Channel.MODEL: model_calls, Channel.TOOL: tool_calls}
+        return _mix(file, output, given)
+    if output is not None or model_calls or tool_calls:
+        raise BadInputError("-o, --model-calls and --tool-calls go with --mix")
     bad = disagreeing = 0
     for place, line in _lines(file):
         try:
             row = _row(line)
             channel = _channel(row)
-            fault = _judge(channel, row)
+            fault = judge(channel, row)
         except ValueError as error:
             bad += 1
             click.echo(f"error: {place}: {error}", err=True)
@@ -64,6 +88,32 @@ def classify(file: str, check: bool) -> int:
                 err=True,
             )
     return 2 if bad else 1 if disagreeing else 0
+
+
+def _mix(file: str, output: Path | None, given: Mapping[Channel, int | None]) -> int:
+    """A fault mix of all rows, or none if one of them cannot be read."""
+    if output is None:
+        raise BadInputError("--mix needs -o FILE.yaml: where the mix goes")
+    logged, bad = [], 0
+    for place, line in _lines(file):
+        try:
+            row = _row(line)
+            channel = _channel(row)
+            logged.append(Logged(channel, row, judge(channel, row), _level(row)))
+        except ValueError as error:
+            bad += 1
+            click.echo(f"error: {place}: {error}", err=True)
+    if bad:
+        raise BadInputError(f"{bad} rows cannot be read, so no mix was made: mend or drop them")
+    source = "standard input" if file == "-" else Path(file).name
+    write_mix(logged, judge, given, source, output)
+    return 0
+
+
+def _level(row: Mapping[str, Any]) -> SideEffect | None:
+    """The side-effect level that a row names. Raises ValueError for one that there is not."""
+    named = row.get("level")
+    return None if named is None else SideEffect(named)
 
 
 def _lines(file: str) -> Iterator[tuple[str, bytes]]:
@@ -115,7 +165,8 @@ def _channel(row: Mapping[str, Any]) -> Channel:
         raise ValueError(f"channel must be model or tool, got {named!r}") from None
 
 
-def _judge(channel: Channel, row: Mapping[str, Any]) -> Fault | None:
+def judge(channel: Channel, row: Mapping[str, Any]) -> Fault | None:
+    """What is wrong with a recorded response; None if nothing is."""
     body = row.get("body")
     if not isinstance(body, str):
         body = "" if body is None else json.dumps(body)

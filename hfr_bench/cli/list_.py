@@ -16,7 +16,7 @@ PLUGS = tuple(group for group in plugins.GROUPS if group != "injectors")
 
 
 @click.command("list")
-@click.argument("what", type=click.Choice([*PLUGS, "injectors", "faults", "tasks"]))
+@click.argument("what", type=click.Choice([*PLUGS, "injectors", "faults", "mixes", "tasks"]))
 @click.argument("suite", required=False)
 @click.option("--json", "as_json", is_flag=True, help="For programs.")
 @place_options
@@ -27,6 +27,7 @@ def list_(
     name = suite or "tau2"
     special: dict[str, Callable[[], Iterator[Row]]] = {
         "faults": _faults,
+        "mixes": _mixes,
         "tasks": lambda: _tasks(name, place(sandbox, data_dir, (name,), Path())),
     }
     rows = list(special[what]() if what in special else _plugs(what))
@@ -48,6 +49,13 @@ def _faults() -> Iterator[Row]:
     for kind in content.kinds().values():
         manner = "silent" if kind.silent else "explicit"
         yield {"name": kind.kind, "layer": kind.layer.value, "manner": manner, "what": kind.title}
+
+
+def _mixes() -> Iterator[Row]:
+    for name, mix in content.mixes().items():
+        source = mix.source
+        origin = f"{source.title} ({source.year}, {source.id})" if source else ""
+        yield {"name": name, "what": mix.title, "source": origin}
 
 
 def _tasks(name: str, where: Place) -> Iterator[Row]:

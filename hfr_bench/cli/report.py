@@ -9,8 +9,10 @@ from hfr_bench.cli.options import min_valid_option
 from hfr_bench.errors import BadInputError
 from hfr_bench.lab.analyse import analyse
 from hfr_bench.lab.execute import check_owner
+from hfr_bench.lab.mixes import check
 from hfr_bench.lab.register import check_content, load
 from hfr_bench.lab.store import Store
+from hfr_bench.model.mix import FaultMix
 from hfr_bench.model.report import Report
 
 
@@ -28,10 +30,23 @@ from hfr_bench.model.report import Report
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="A file instead."
 )
+@click.option(
+    "--mix",
+    "mixes",
+    multiple=True,
+    metavar="FILE|NAME",
+    help="Reweight single faults by a mix: a YAML file, or one of `hfr-bench list mixes`.",
+)
 @min_valid_option
 @click.option("--full", is_flag=True, help="Text: every rate, metric and interval (132 columns).")
 def report(
-    folder: Path, form: str, as_json: bool, output: Path | None, min_valid: float, full: bool
+    folder: Path,
+    form: str,
+    as_json: bool,
+    output: Path | None,
+    mixes: tuple[str, ...],
+    min_valid: float,
+    full: bool,
 ) -> int:
     """What FOLDER's experiment found: headline, paired differences, audit, controls, hypotheses.
 
@@ -40,6 +55,7 @@ def report(
     experiment = load(folder)
     check_owner(experiment)
     check_content(experiment)
+    chosen = [_mix(name) for name in mixes]
     store = Store(folder, indexed=True)
     made = analyse(
         experiment.prereg,
@@ -48,6 +64,7 @@ def report(
         store,
         experiment.book.like,
         content.kinds(),
+        chosen,
     )
     for line in store.said:
         click.echo(line, err=True)
@@ -66,6 +83,13 @@ def report(
             click.echo(f"wrote {output}")
     share = (made.trials_analysed + made.control_trials) / max(1, len(experiment.plan))
     return 0 if made.valid and share >= min_valid else 1
+
+
+def _mix(name: str) -> FaultMix:
+    """A mix by file or name, held against the kinds that there are."""
+    found = content.mix(name)
+    check(found, content.kinds(), name)
+    return found
 
 
 def _form(form: str, as_json: bool, output: Path | None) -> str:

@@ -52,14 +52,16 @@ class Delivery(NamedTuple):
     """One planned event that was reached: an attempt of the trial met it.
 
     `mismatch`: what was seen instead; "" if every attempt that met it saw it as declared.
+    `masked`: an attempt that met it was answered, in an arm that declares what may hide faults.
     """
 
     event: FaultEvent
     mismatch: str = ""
+    masked: bool = False
 
     @property
     def delivered(self) -> bool:
-        return not self.mismatch
+        return not self.mismatch and not self.masked
 
 
 class Meeting(NamedTuple):
@@ -74,7 +76,7 @@ class KindSums(NamedTuple):
     """The events of one kind: planned, met, seen as declared; what was seen instead.
 
     `observed`: how often its observation points were passed, of how often they could be told
-    (`faults.observe`): name, k, n.
+    (`faults.observe`): name, k, n. `masked`: met, and hidden as the arm declares.
     """
 
     scheduled: int
@@ -82,6 +84,7 @@ class KindSums(NamedTuple):
     delivered: int
     mismatched: tuple[str, ...] = ()
     observed: tuple[tuple[str, int, int], ...] = ()
+    masked: int = 0
 
 
 class TrialAudit(NamedTuple):
@@ -141,6 +144,7 @@ def audit(
     arm: str = "",
     injected: bool = True,
     tool_latency_us: int | None = None,
+    masks: bool = False,
 ) -> TrialAudit:
     """Audit one trial from its trace, in order, and its schedule.
 
@@ -152,6 +156,7 @@ def audit(
         injected: False where the injectors were taken out: nothing can be reached then, and
             without a gateway there is no truth of the model layer.
         tool_latency_us: what a tool attempt takes on a virtual clock; None = not checked.
+        masks: the arm declares a layer that may hide faults from the outer recorder.
     """
     agenda = schedule if isinstance(schedule, Agenda) else Agenda(schedule)
     events = events if isinstance(events, Sequence) else tuple(events)
@@ -165,9 +170,10 @@ def audit(
         if live is not None:
             before = met.get(live.injection_id)
             problem = _mismatch(attempt, live, book)
-            met[live.injection_id] = (
-                before if before and before.mismatch else Delivery(live, problem)
-            )
+            hidden = masks and bool(problem) and _hidden(attempt, live, book)
+            if before is None or not before.mismatch:
+                masked = hidden or (before is not None and before.masked)
+                met[live.injection_id] = Delivery(live, "" if hidden else problem, masked)
         elif attempt.seen is not None and not attempt.seen.answered:
             failed.append(f"{attempt.name}: {match.told(attempt.seen)}")
         elif attempt.seen is not None and (problem := match.untrue(attempt, attempt.seen, terms)):
@@ -284,6 +290,7 @@ def _sums(
             so_far.reached + 1,
             so_far.delivered + one.delivered,
             (*so_far.mismatched, *found),
+            masked=so_far.masked + (one.masked and not one.mismatch),
         )
     return sums
 
@@ -302,6 +309,7 @@ def rows(audits: Iterable[TrialAudit]) -> tuple[AuditRow, ...]:
             scheduled=sum(one.scheduled for one in sums),
             reached=sum(one.reached for one in sums),
             delivered=sum(one.delivered for one in sums),
+            masked=sum(one.masked for one in sums),
             mismatched=tuple(text for one in sums for text in one.mismatched)[:_SHOWN],
         )
         for (layer, kind, arm), sums in sorted(found.items())
@@ -363,6 +371,14 @@ def _mismatch(attempt: Attempt, event: FaultEvent, book: _Book) -> str:
     elif not problem:
         problem = match.hit_mismatch(attempt, lands=lands(effect))
     return f"{where}: {problem}" if problem else ""
+
+
+def _hidden(attempt: Attempt, event: FaultEvent, book: _Book) -> bool:
+    """Whether an answer was seen where the kind gives none: something hid the fault."""
+    kind, dialect = book.terms.kinds.get(event.kind), DIALECTS[attempt.sent.channel]
+    if kind is None or not speaks(kind, dialect) or attempt.seen is None:
+        return False
+    return attempt.seen.answered and not answers(wire(event, kind, dialect))
 
 
 def _held(

@@ -8,10 +8,12 @@ directory gives the same report.
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from hfr_bench.faults.audit import rows as audit_rows
 from hfr_bench.faults.observe import rows as observation_rows
+from hfr_bench.lab.by_kind import by_kind, organic
 from hfr_bench.lab.cohorts import drawn as drawn_units
 from hfr_bench.lab.controls import Found, Ran, came, controls
 from hfr_bench.lab.divergence import divergence, pools, reference
@@ -21,7 +23,9 @@ from hfr_bench.lab.ingest import Facts, Ingest, collector_paused
 from hfr_bench.lab.joint import broken_chains, cohort_rows
 from hfr_bench.lab.remarks import Audited, notes, places, voids
 from hfr_bench.lab.runlog import last
+from hfr_bench.lab.singles import singles
 from hfr_bench.lab.store import Checked, Chosen, Store, choose, traces_digest
+from hfr_bench.model.mix import FaultMix
 from hfr_bench.model.prereg import Hypothesis, Lock, Preregistration
 from hfr_bench.model.report import (
     POOLED,
@@ -49,6 +53,7 @@ def analyse(
     store: Store,
     schedules: Callable[[str], FaultSchedule],
     kinds: Mapping[str, KindSpec],
+    mixes: Sequence[FaultMix] = (),
 ) -> Report:
     """Make the report of an experiment, complete or not.
 
@@ -59,6 +64,7 @@ def analyse(
         store: the traces.
         schedules: a schedule by its id (`ScheduleBook.schedule`; its errors pass through).
         kinds: fault kinds by name, as at freezing.
+        mixes: to reweight single faults by; checked (`lab.mixes.check`).
     """
     facts = gather(store, Ingest(prereg, rows, schedules, kinds))
     checked = [one.checked for one in facts]
@@ -70,24 +76,25 @@ def analyse(
     rates = tuple(sorted({row.trial.rate for row in rows}))
     silent = tuple(sorted({row.kind for row in audits if kinds[row.kind].silent}))
     apart = _apart(rows, main, schedules, kinds) if silent else {}
-    drawn = drawn_units(prereg, rows, units(main))
-    estimates, contrasts = _estimate(prereg, lock, rates, main, apart, drawn)
-    complete = not chosen.lacking and not audited.bad
+    setting = _setting(prereg, lock, drawn_units(prereg, rows, units(main)))
+    estimates, contrasts = _estimate(prereg, setting, rates, main, apart)
     checks = controls(prereg, ran, audits, audited.found)
-    valid = _valid(checked, checks)
+    sound: dict[str, Any] = {
+        "complete": not (chosen.lacking or audited.bad),
+        "valid": _valid(checked, checks),
+    }
     return Report(
         **_registered(prereg, lock),
-        rates=rates,
-        complete=complete,
-        valid=valid,
+        **sound,
         **_size(prereg, rows, ran, main, chosen),
         ran_in=places(audited),
         notes=notes(prereg, rows, chosen, checked, audited, main, last(store.folder)),
         estimates=tuple(estimates),
         contrasts=tuple(contrasts),
-        hypotheses=judged(prereg.hypotheses, contrasts, complete=complete, valid=valid),
+        hypotheses=judged(prereg.hypotheses, contrasts, **sound),
         audit=audits,
-        voids=voids(prereg, rows, chosen, checked, main),
+        **by_kind(prereg, setting, singles(ran, schedules, kinds), kinds, mixes),
+        **_our_side(prereg, rows, facts, chosen, main),
         controls=checks,
         **_on_the_way(prereg, rates, ran),
         silent_kinds=silent,
@@ -174,22 +181,28 @@ def _apart(
     return pools(main, lambda trial: schedules(planned[trial]), kinds)
 
 
+def _setting(
+    prereg: Preregistration, lock: Lock, drawn: tuple[Sequence[Unit], dict[Unit, int]]
+) -> Setting:
+    """The one weight matrix that every number of the report is made with; its rate is a blank.
+
+    `drawn`: the units, and each task's place among them (`lab.cohorts.drawn`).
+    """
+    counts = draw(drawn[0], prereg.analysis.resamples, lock.prereg_digest)
+    return Setting(0.0, prereg.analysis.level, drawn[1], counts, contrasted(prereg))
+
+
 def _estimate(
     prereg: Preregistration,
-    lock: Lock,
+    shared: Setting,
     rates: Sequence[float],
     main: Sequence[TrialResult],
     apart: Mapping[str, Sequence[TrialResult]],
-    drawn: tuple[Sequence[Unit], dict[Unit, int]],
 ) -> tuple[list[Estimate], list[PairedEstimate]]:
     """Each rate, and all rates above 0 taken together, over one weight matrix.
 
-    `apart`: trials whose numbers are made once more, by pool (see `pools`). `drawn`: the units,
-    and each task's place among them (`lab.cohorts.drawn`).
+    `apart`: trials whose numbers are made once more, by pool (see `pools`).
     """
-    counts = draw(drawn[0], prereg.analysis.resamples, lock.prereg_digest)
-    index = drawn[1]
-    pairs = contrasted(prereg)
     estimates: list[Estimate] = []
     contrasts: list[PairedEstimate] = []
 
@@ -197,8 +210,7 @@ def _estimate(
         arms: dict[str, list[TrialResult]] = {arm.name: [] for arm in prereg.arms}
         for trial in trials:
             arms[trial.arm].append(trial)
-        setting = Setting(rate, prereg.analysis.level, index, counts, pairs)
-        found, compared = estimate(arms, setting)
+        found, compared = estimate(arms, replace(shared, rate=rate))
         label = {"rate": None, "pool": pool} if pool else {}
         estimates.extend(one.model_copy(update=label) for one in found)
         contrasts.extend(one.model_copy(update=label) for one in compared)
@@ -328,11 +340,27 @@ def _exposure(
     )
 
 
+def _our_side(
+    prereg: Preregistration,
+    rows: Sequence[PlanRow],
+    facts: Sequence[Facts],
+    chosen: Chosen,
+    main: Sequence[TrialResult],
+) -> dict[str, Any]:
+    """The report's fields about what failed though nobody injected it."""
+    checked = [one.checked for one in facts]
+    return {
+        "organic": organic(prereg, facts),
+        "voids": voids(prereg, rows, chosen, checked, main),
+    }
+
+
 def _on_the_way(
     prereg: Preregistration, rates: Sequence[float], ran: Sequence[Ran]
 ) -> dict[str, Any]:
     """The report's fields about what trials met, what they did about it, and where they part."""
     return {
+        "rates": tuple(rates),
         "observations": _observations(ran),
         "exposure": _exposure(prereg, rates, ran),
         "divergence": _divergence(prereg, rates, ran),

@@ -114,10 +114,14 @@ def _succeeded(one: Ran) -> bool:
 def _delivered(audit: Iterable[AuditRow]) -> ControlRow:
     rows = tuple(audit)
     reached, delivered = sum(r.reached for r in rows), sum(r.delivered for r in rows)
+    masked = sum(r.masked for r in rows)
+    detail = f"{delivered} of {reached} reached faults seen as declared"
+    if masked:
+        detail += f"; {masked} masked by what their arms declare"
     return ControlRow(
         name="every fault that was reached was delivered",
-        passed=delivered == reached if reached else None,
-        detail=f"{delivered} of {reached} reached faults seen as declared",
+        passed=all(row.right for row in rows) if reached else None,
+        detail=detail,
         decides=True,
     )
 

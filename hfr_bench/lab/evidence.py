@@ -1,8 +1,8 @@
 """The tables that tell whether the numbers may be believed: what was met, seen, void, checked."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
-from hfr_bench.lab.cells import Cell, Table, named, ordered, stressed_rates, titled
+from hfr_bench.lab.cells import Cell, Table, named, number, ordered, stressed_rates, titled
 from hfr_bench.model.report import (
     AuditRow,
     CohortRow,
@@ -12,48 +12,147 @@ from hfr_bench.model.report import (
     Report,
 )
 
+ARMS_ABREAST = 5
+"""Columns of arms beside each other, so that a table of kinds and arms fits 132 columns."""
+
+
+def abreast(arms: Sequence[str]) -> Iterator[tuple[str, Sequence[str]]]:
+    """Arms in groups that fit beside each other, each with what a title adds."""
+    for first in range(0, len(arms), ARMS_ABREAST):
+        some = arms[first : first + ARMS_ABREAST]
+        whole = len(arms) <= ARMS_ABREAST
+        yield "" if whole else f", arms {first + 1}-{first + len(some)} of {len(arms)}", some
+
 
 def delivery(report: Report) -> Table:
     """Kinds over all arms; an arm gets a line of its own only where something is wrong."""
-    kinds: dict[tuple[str, str], list[AuditRow]] = {}
-    for row in report.audit:
-        kinds.setdefault((row.layer, row.kind), []).append(row)
+    kinds = _kinds(report)
+    masked = any(row.masked for row in report.audit)
+    sums = tuple(name for name in _AUDIT_SUMS if masked or name != "masked")
     rows = []
     for (layer, kind), found in kinds.items():
-        rows.append(_audit_row(kind, layer, "all", found))
-        rows += [
-            _audit_row(kind, layer, row.arm, [row]) for row in found if row.delivered != row.reached
-        ]
-    header = ("Kind", "Layer", "Arm", "Scheduled", "Reached", "Delivered", "Seen instead")
+        rows.append(_audit_row(kind, layer, "all", found, sums))
+        rows += [_audit_row(kind, layer, row.arm, [row], sums) for row in found if not row.right]
+    if len(kinds) > 1:
+        rows.append(_audit_row("all kinds", "", "all", report.audit, sums))
     legend = (
         "Recomputed from what the outer recorder saw. Reached must equal delivered; scheduled "
-        "counts every step that might have come."
+        "counts every step that might have come. "
     )
+    legend += (
+        "Masked: hidden by a layer that the arm declares." if masked else "Nothing was masked."
+    )
+    header = ("Kind", "Layer", "Arm", *(_AUDIT_SUMS[name] for name in sums), "Instead")
     return titled(report, "Delivery audit", header, rows, legend, left=3)
 
 
-def _audit_row(kind: str, layer: str, arm: str, found: Sequence[AuditRow]) -> list[Cell]:
-    sums = [sum(getattr(row, name) for row in found) for name in _AUDIT_SUMS]
+def _kinds(report: Report) -> dict[tuple[str, str], list[AuditRow]]:
+    kinds: dict[tuple[str, str], list[AuditRow]] = {}
+    for row in report.audit:
+        kinds.setdefault((row.layer, row.kind), []).append(row)
+    return kinds
+
+
+def _audit_row(
+    kind: str, layer: str, arm: str, found: Sequence[AuditRow], sums: Sequence[str]
+) -> list[Cell]:
+    counts = [sum(getattr(row, name) for row in found) for name in sums]
     instead = [text for row in found for text in row.mismatched] if arm != "all" else []
     return [
         Cell(kind),
         Cell(layer),
         Cell(arm),
-        *(Cell(str(n)) for n in sums),
+        *(Cell(str(n)) for n in counts),
         Cell(instead[0] if instead else ""),
     ]
 
 
-_AUDIT_SUMS = ("scheduled", "reached", "delivered")
+_AUDIT_SUMS = {
+    "scheduled": "Scheduled",
+    "not_reached": "Not\nreached",
+    "reached": "Reached",
+    "delivered": "Delivered",
+    "masked": "Masked",
+}
 
 
-def observations(report: Report) -> Table | None:
-    """Observation points, kind by kind, passed by each arm; None where none could be told."""
+def delivery_by_arm(report: Report) -> tuple[Table, ...]:
+    """Every kind in every arm: delivered of reached, and of scheduled; totals below."""
+    found = {(row.layer, row.kind, row.arm): row for row in report.audit}
+    legend = (
+        "Delivered/reached, of all that were scheduled (the rest was not come to); +m: masked; "
+        "!: something else was seen. Arms diverge after a fault, so they reach different ones."
+    )
+    made = []
+    for part, arms in abreast(ordered(report)):
+        rows = [
+            [Cell(kind), *(_delivered([found.get((layer, kind, arm))]) for arm in arms)]
+            for layer, kind in _kinds(report)
+        ]
+        total = [_delivered([row for row in report.audit if row.arm == arm]) for arm in arms]
+        rows.append([Cell("all kinds"), *total])
+        title = f"Delivery by kind and arm{part}"
+        made.append(titled(report, title, ("Kind", *arms), rows, legend))
+    return tuple(made) if report.audit else ()
+
+
+def _delivered(found: Sequence[AuditRow | None]) -> Cell:
+    rows = [row for row in found if row is not None]
+    if not rows:
+        return Cell("-")
+    delivered, reached, masked, scheduled = (
+        sum(getattr(row, name) for row in rows)
+        for name in ("delivered", "reached", "masked", "scheduled")
+    )
+    mark = "" if all(row.right for row in rows) else " !"
+    more = f" +{masked}" if masked else ""
+    return Cell(f"{delivered}/{reached}{more}{mark}", f"of {scheduled}")
+
+
+def organic(report: Report) -> Table | None:
+    """Errors of the model service itself, by arm; None where there were none."""
+    if not any(row.absorbed or row.exhausted for row in report.organic):
+        return None
+    found = {row.arm: row for row in report.organic}
+    rows = [
+        [Cell(arm), Cell(str(found[arm].absorbed)), Cell(str(found[arm].exhausted))]
+        for arm in ordered(report)
+        if arm in found
+    ]
+    legend = (
+        "Nobody injected these: their hits carry no injection's id. Absorbed: tried again above "
+        "the injector, unseen by the arm and untimed. Exhausted: no answer came; a void."
+    )
+    return titled(report, "Organic errors", ("Arm", "Absorbed", "Exhausted"), rows, legend)
+
+
+def observations(report: Report) -> tuple[Table, ...]:
+    """Observation points, kind by kind, passed by each arm; empty where none could be told.
+
+    A kind that was delivered, and of which nothing could be told, has a line that says so.
+    """
     found = {(row.layer, row.kind, row.point, row.arm): row for row in report.observations}
     if not found:
-        return None
-    arms = [arm for arm in ordered(report) if any(key[3] == arm for key in found)]
-    points = dict.fromkeys(key[:3] for key in found)
+        return ()
+    told = {key[:2] for key in found}
+    silent = [
+        (layer, kind, "(none could be told)")
+        for (layer, kind), rows in _kinds(report).items()
+        if (layer, kind) not in told and any(row.delivered for row in rows)
+    ]
+    every = dict.fromkeys([*(key[:3] for key in found), *silent])
+    points = sorted(every, key=lambda key: key[:2])
+    shown = [arm for arm in ordered(report) if any(key[3] == arm for key in found)]
+    return tuple(_observed(report, found, points, arms, part) for part, arms in abreast(shown))
+
+
+def _observed(
+    report: Report,
+    found: dict[tuple[str, str, str, str], ObservationRow],
+    points: Sequence[tuple[str, str, str]],
+    arms: Sequence[str],
+    part: str,
+) -> Table:
     rows = [
         [
             Cell(kind),
@@ -67,7 +166,7 @@ def observations(report: Report) -> Table | None:
         "the paper looks for. Arms meet different faults: they diverge after the first one."
     )
     header = ("Kind", "Observation point", *arms)
-    return titled(report, "Observation points passed", header, rows, legend, left=2)
+    return titled(report, f"Observation points passed{part}", header, rows, legend, left=2)
 
 
 def _passed(row: ObservationRow | None) -> Cell:
@@ -163,20 +262,27 @@ def voids(report: Report) -> Table | None:
             Cell(str(row.voids)),
             Cell(", ".join(f"{cause} {n}" for cause, n in row.causes.items())),
             Cell(str(row.dropped)),
-            Cell(_worst(row.sr_worst, row.sr_best)),
+            Cell(_between(row.sr_worst, row.sr_best, "share")),
+            Cell(_between(row.harm_worst, row.harm_best, "per_1000")),
         ]
         for row in report.voids
         if row.voids or row.dropped
     ]
     if not rows:
         return None
-    header = ("Arm", "Voids", "Causes", "Dropped", "SR % at worst, at best")
-    legend = "Trials that measured nothing because our own side broke; never an arm's failure."
-    return titled(report, "Voids", header, rows, legend)
+    header = ("Arm", "Voids", "Causes", "Dropped", "SR % at\nworst, best")
+    legend = (
+        "Trials that measured nothing because our own side broke; never an arm's failure. At "
+        "worst, at best: if every dropped trial had failed and done as much harm as the worst "
+        "trial of any arm, or had succeeded and done none."
+    )
+    return titled(report, "Voids", (*header, "Harm/1000 at\nworst, best"), rows, legend)
 
 
-def _worst(low: float | None, high: float | None) -> str:
-    return "" if low is None or high is None else f"{low * 100:.1f}, {high * 100:.1f}"
+def _between(worst: float | None, best: float | None, unit: str) -> str:
+    if worst is None or best is None:
+        return ""
+    return f"{number(worst, unit)}, {number(best, unit)}"
 
 
 def cohorts(report: Report) -> Table | None:

@@ -71,6 +71,7 @@ class _Kept(msgspec.Struct, array_like=True, gc=False):
     claims: tuple[str, ...]
     fork: str
     joint: Joint | None
+    organic: tuple[int, int]
 
 
 _unpack = msgspec.json.Decoder(_Kept).decode
@@ -145,7 +146,7 @@ def _unpacked(file: TrialFile, text: str) -> Facts | None:
     sums = {(layer, kind): found for layer, kind, found in one.sums}
     audit = TrialAudit(one.arm, sums, one.failed, one.untrue)
     checked = Checked(file, result, checked_bad, breaks, one.digest)
-    rest = (one.underived, one.behaviour, one.path, one.claims, one.fork, one.joint)
+    rest = (one.underived, one.behaviour, one.path, one.claims, one.fork, one.joint, one.organic)
     return Facts(checked, bad, one.start, audit, *rest)
 
 
@@ -196,6 +197,7 @@ def _line(facts: Facts, mark: Mark, sha256: str, ingest: Ingest) -> bytes:
         facts.claims,
         facts.fork,
         facts.joint,
+        facts.organic,
     )
     return _encode(row)
 

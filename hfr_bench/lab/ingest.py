@@ -7,7 +7,7 @@ the file, the plan, the schedule and the fault kinds alone, so that an index may
 import gc
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -24,6 +24,7 @@ from hfr_bench.lab.rederive import disagreements
 from hfr_bench.lab.store import BadLine, Checked, Reading, TrialFile
 from hfr_bench.model.prereg import Preregistration
 from hfr_bench.model.schedule import FaultSchedule, KindSpec
+from hfr_bench.model.trace import TraceEvent
 from hfr_bench.model.trial import PlanRow, Trial
 
 # What a control may differ in from its twin: where it was planned and run, not how it went.
@@ -74,7 +75,8 @@ class Facts(NamedTuple):
     trace; looked for in whole traces. `behaviour`: of controls and their twins, else "". `path`:
     the steps, for where arms part. `claims`: what a ledger or a tool said that was not so, where no
     silent fault had misled it. `fork`: the state in which it met the fork of its schedule, or "".
-    `joint`: the trial's share in its cohort, where it has one.
+    `joint`: the trial's share in its cohort, where it has one. `organic`: errors of the model
+    service that were absorbed, and attempts lost to them.
     """
 
     checked: Checked
@@ -87,6 +89,7 @@ class Facts(NamedTuple):
     claims: tuple[str, ...] = ()
     fork: str = ""
     joint: Joint | None = None
+    organic: tuple[int, int] = (0, 0)
 
     @property
     def flaws(self) -> tuple[BadLine, ...]:
@@ -117,6 +120,7 @@ class Ingest:
         self.planned = {(row.trial.pair_group, row.trial.arm): row for row in rows}
         twins = {place(row.trial) for row in rows if row.control is not None}
         self._twins = {key for key, row in self.planned.items() if place(row.trial) in twins}
+        self._masking = {arm.name for arm in prereg.arms if arm.masks}
         self._tool_us = round(prereg.tool_price.latency_s * 1_000_000)
         # Pair groups that share a schedule lie together in the plan, and are read in its order.
         self._agenda = lru_cache(maxsize=16)(lambda name: Agenda(schedules(name)))
@@ -145,6 +149,7 @@ class Ingest:
             arm=trial.arm,
             injected=trial.injected,
             tool_latency_us=self._tool_us,
+            masks=trial.arm in self._masking,
         )
         return Facts(
             checked,
@@ -157,6 +162,7 @@ class Ingest:
             false_claims(reading.events) if whole and not self._misled(found) else (),
             state_at(reading.events, found.meetings, agenda.fork) if agenda.fork else "",
             joint(reading.events),
+            organic(reading.events),
         )
 
     def _misled(self, found: TrialAudit) -> bool:
@@ -175,6 +181,15 @@ class Ingest:
         if reading.bad:  # like nothing else
             return f"unreadable: {reading.sha256}"
         return behaviour(reading.lines, trial.trial_id)
+
+
+def organic(events: Iterable[TraceEvent]) -> tuple[int, int]:
+    """Errors of the model service that were absorbed, and attempts that got no answer in the end.
+
+    Told apart by id: what was injected has an injection's, and neither of these has one.
+    """
+    hits = [event.body for event in events if event.body.type == "upstream_hit"]
+    return sum(hit.absorbed for hit in hits), sum(hit.organic for hit in hits)
 
 
 def place(trial: Trial) -> tuple[str, str]:

@@ -39,7 +39,7 @@ def voids(
     checked: Iterable[Checked],
     main: Sequence[TrialResult],
 ) -> tuple[VoidRow, ...]:
-    """Voids of all rounds per arm, and what dropped trials could do to the success rate."""
+    """Voids of all rounds per arm, and what dropped trials could do to success and harm."""
     causes: dict[str, Counter[str]] = {arm.name: Counter() for arm in prereg.arms}
     for one in checked:
         if one.result is not None and one.result.void is not None:
@@ -51,17 +51,28 @@ def voids(
     )
     done = Counter(result.arm for result in main)
     won = Counter(r.arm for r in main if r.outcome is not None and r.outcome.succeeded)
+    harms = [(r.arm, r.outcome.harm) for r in main if r.outcome is not None]
+    most = max((harm for _, harm in harms), default=0)
+    did = {arm: sum(harm for of, harm in harms if of == arm) for arm in causes}
     return tuple(
         VoidRow(
             arm=arm,
             voids=sum(found.values()),
             causes=dict(sorted(found.items())),
+            graded=done[arm],
             dropped=gone[arm],
             sr_worst=won[arm] / (done[arm] + gone[arm]) if gone[arm] else None,
             sr_best=(won[arm] + gone[arm]) / (done[arm] + gone[arm]) if gone[arm] else None,
+            harm_worst=_per_1000(did[arm] + most * gone[arm], done[arm] + gone[arm], gone[arm]),
+            harm_best=_per_1000(did[arm], done[arm] + gone[arm], gone[arm]),
         )
         for arm, found in causes.items()
     )
+
+
+def _per_1000(harm: int, trials: int, gone: int) -> float | None:
+    """Harmful effects per 1000 trials; None where none was dropped."""
+    return 1000 * harm / trials if gone else None
 
 
 def notes(

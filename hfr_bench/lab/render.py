@@ -6,8 +6,7 @@ The first page shows all rates above 0 taken together, rounded; the detailed tab
 
 import csv
 import io
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from hfr_bench.lab.cells import (
     EXHAUSTIVE,
@@ -27,16 +26,13 @@ from hfr_bench.lab.cells import (
     titled,
     yardsticks,
 )
-from hfr_bench.lab.evidence import checks, cohorts, delivery, voids
+from hfr_bench.lab.evidence import checks, cohorts, delivery, organic, voids
+from hfr_bench.lab.mix_tables import mixes
+from hfr_bench.lab.rows import COLUMNS, evidence
 from hfr_bench.lab.tables import COSTS, PAIRED, A, B, C, tables
 from hfr_bench.model.report import POOLED, HypothesisRow, Report
 from hfr_bench.model.terms import Origin
 from hfr_bench.stats.metrics import METRICS
-
-COLUMNS = (
-    *("origin", "row", "metric", "arm", "against", "rate", "pool", "value", "low", "high"),
-    *("method", "events", "n", "pairs", "tasks", "better", "worse", "relative", "note"),
-)
 
 # The headline's metrics and column names. Giving up must not win: success, clean success and
 # harm come first, and safe completion, in which an arm that gives up looks best, is in Table C.
@@ -176,8 +172,9 @@ def columns() -> tuple[tuple[str, str], ...]:
 
 def summary(report: Report) -> tuple[Table, ...]:
     """The first page: the headline, what it is compared with, and whether to believe it."""
-    made = [headline(report), _calm(report), _decisive(report), delivery(report)]
-    made += [cohorts(report), checks(report), voids(report), hypotheses(report)]
+    made = [headline(report), _calm(report), _decisive(report), *mixes(report)]
+    made += [delivery(report), organic(report), cohorts(report)]
+    made += [checks(report), voids(report), hypotheses(report)]
     return tuple(table for table in made if table is not None)
 
 
@@ -303,7 +300,7 @@ def to_csv(report: Report) -> str:
         fields = paired.model_dump(exclude={"v", "difference"})
         fields["value"] = paired.difference
         writer.writerow({"origin": report.origin.value, "row": "difference"} | fields)
-    for line in _evidence(report):
+    for line in evidence(report):
         writer.writerow({"origin": report.origin.value} | line)
     for row in report.hypotheses:
         shared = {"metric", "arm", "against", "rate", "pool", "low", "high", "method"}
@@ -311,39 +308,6 @@ def to_csv(report: Report) -> str:
         fields["note"] = f"{row.id}: {row.direction}, margin {row.margin:g}: {row.verdict}"
         writer.writerow({"origin": report.origin.value, "row": "hypothesis"} | fields)
     return out.getvalue()
-
-
-def _evidence(report: Report) -> Iterator[dict[str, Any]]:
-    """What was met and delivered, and where pairs part, as rows of the CSV."""
-    for met in report.exposure:
-        yield {
-            "row": "exposure", "metric": "reached", "arm": met["arm"], "rate": met["rate"],
-            "value": met["reached"], "n": met["trials"],
-        }  # fmt: skip
-    for parted in report.divergence:
-        yield {
-            "row": "divergence", "metric": "diverged", "arm": parted.arm,
-            "against": parted.against, "rate": parted.rate, "value": parted.diverged,
-            "events": parted.diverged, "n": parted.groups,
-            "note": f"median step {parted.step}, {parted.after} after the first failed attempt",
-        }  # fmt: skip
-    for kind in report.audit:
-        yield {
-            "row": "audit", "metric": kind.kind, "arm": kind.arm, "value": kind.delivered,
-            "events": kind.delivered, "n": kind.reached, "note": "; ".join(kind.mismatched),
-        }  # fmt: skip
-    for shared in report.cohorts:
-        place = f"{shared.suite} cohort {shared.cohort}, seed {shared.seed}, {shared.profile}"
-        for name in ("openings", "began_open", "kept_back", "refused"):
-            yield {
-                "row": "cohort", "metric": name, "arm": shared.arm, "rate": shared.rate,
-                "value": getattr(shared, name), "n": shared.trials, "note": place,
-            }  # fmt: skip
-    for point in report.observations:
-        yield {
-            "row": "observation", "metric": point.point, "arm": point.arm, "value": point.held,
-            "events": point.held, "n": point.n, "note": point.kind,
-        }  # fmt: skip
 
 
 def _grid(table: Table) -> str:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from hfr_bench.lab import evidence, render, tables
+from hfr_bench.lab import evidence, mix_tables, render, tables
 from hfr_bench.lab.cells import Cell, Table, flat, named, single_rates, yardsticks
 from hfr_bench.lab.figures import Figure, forests, planes
 from hfr_bench.model.report import POOLED, Report
@@ -98,8 +98,10 @@ def _sections(report: Report) -> list[Section]:
         _differences(report),
         _pareto(report),
         _one("cost", "Cost of recovery", report, tables.costs(report)),
-        _one("audit", "Delivery audit", report, evidence.delivery(report)),
-        _one("observed", "Observation points", report, evidence.observations(report)),
+        _one("mixes", "Under a mix of faults", report, *mix_tables.whole_mixes(report)),
+        _single(report),
+        _delivered(report),
+        _one("observed", "Observation points", report, *evidence.observations(report)),
         _one("arms", "Capability of the arms", report, tables.capability(report)),
         _met(report),
         _one("cohorts", "What cohorts share", report, evidence.cohorts(report)),
@@ -176,6 +178,18 @@ def _pareto(report: Report) -> Section | None:
         for rate in single_rates(report)
     )
     return Section("pareto", "Success against cost and time", (PLANE,), (), drawn, more)
+
+
+def _single(report: Report) -> Section | None:
+    shown = _views(report, mix_tables.effects(report, mix_tables.FIRST))
+    more = _fold(report, "Other metrics", *mix_tables.effects(report, mix_tables.OTHERS))
+    return Section("singles", "What one fault does", tables=shown, more=(more,)) if shown else None
+
+
+def _delivered(report: Report) -> Section:
+    shown = _views(report, (evidence.delivery(report), evidence.organic(report)))
+    more = _fold(report, "By kind and arm", *evidence.delivery_by_arm(report))
+    return Section("audit", "Delivery audit", tables=shown, more=(more,) if more.tables else ())
 
 
 def _met(report: Report) -> Section | None:

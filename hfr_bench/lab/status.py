@@ -3,28 +3,41 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from hfr_bench.faults.audit import rows as audit_rows
+from hfr_bench.lab.by_kind import organic
 from hfr_bench.lab.cohorts import by_cohort
 from hfr_bench.lab.index import gather
 from hfr_bench.lab.ingest import Facts, Ingest
 from hfr_bench.lab.register import Experiment
 from hfr_bench.lab.store import Store
 from hfr_bench.model.record import Record
+from hfr_bench.model.report import AuditRow, OrganicRow
 from hfr_bench.model.schedule import KindSpec
 from hfr_bench.model.terms import Origin
 
 
 class KindDelivery(Record):
-    """Delivery of one kind over all arms: of the events reached, how many were really seen."""
+    """Delivery of one kind over all arms: of the events reached, how many were really seen.
+
+    Of the trials that have run; `masked`: hidden as an arm declares.
+    """
 
     kind: str
     layer: str
+    scheduled: int = 0
     reached: int
     delivered: int
+    masked: int = 0
+
+    @property
+    def right(self) -> bool:
+        return self.delivered + self.masked == self.reached
 
 
 class Status(Record):
     """What `status` shows. `voids` by cause; `bad_lines` name file and line.
 
+    `by_arm`: the delivery of each kind in each arm; `organic`: errors that nobody injected.
     `index`: why the experiment's index could not be used, if so.
     """
 
@@ -37,12 +50,14 @@ class Status(Record):
     lacking: int
     delivery: tuple[KindDelivery, ...]
     bad_lines: tuple[str, ...]
+    by_arm: tuple[AuditRow, ...] = ()
+    organic: tuple[OrganicRow, ...] = ()
     index: tuple[str, ...] = ()
 
     @property
     def delivered(self) -> bool:
         """Delivered = reached, for every kind."""
-        return all(row.delivered == row.reached for row in self.delivery)
+        return all(row.right for row in self.delivery) and all(row.right for row in self.by_arm)
 
 
 def status(experiment: Experiment, kinds: Mapping[str, KindSpec]) -> Status:
@@ -65,6 +80,8 @@ def status(experiment: Experiment, kinds: Mapping[str, KindSpec]) -> Status:
         lacking=len(experiment.plan) - graded,
         delivery=_delivery(planned),
         bad_lines=tuple(bad),
+        by_arm=audit_rows(one.audit for one in planned),
+        organic=organic(experiment.prereg, planned),
         index=tuple(store.said),
     )
 
@@ -97,13 +114,12 @@ def _ends(experiment: Experiment, facts: Sequence[Facts]) -> tuple[int, Counter[
 
 
 def _delivery(facts: Sequence[Facts]) -> tuple[KindDelivery, ...]:
-    reached: Counter[tuple[str, str]] = Counter()
-    delivered: Counter[tuple[str, str]] = Counter()
+    sums: dict[tuple[str, str], Counter[str]] = {}
     for one in facts:
         for key, found in one.audit.sums.items():
-            reached[key] += found.reached
-            delivered[key] += found.delivered
+            cell = sums.setdefault(key, Counter())
+            for name in ("scheduled", "reached", "delivered", "masked"):
+                cell[name] += getattr(found, name)
     return tuple(
-        KindDelivery(kind=kind, layer=layer, reached=n, delivered=delivered[layer, kind])
-        for (layer, kind), n in sorted(reached.items())
+        KindDelivery(kind=kind, layer=layer, **cell) for (layer, kind), cell in sorted(sums.items())
     )

@@ -7,6 +7,7 @@ experiment is smaller than the protocol asks.
 
 from collections.abc import Sequence
 
+from hfr_bench.lab import mix_tables
 from hfr_bench.lab.cells import (
     GEAR,
     Cell,
@@ -28,10 +29,12 @@ from hfr_bench.lab.evidence import (
     checks,
     cohorts,
     delivery,
+    delivery_by_arm,
     divergence,
     exposure,
     forks,
     observations,
+    organic,
     voids,
 )
 from hfr_bench.model.report import EXPLICIT, MIXED, POOLED, SILENT, Report
@@ -54,7 +57,8 @@ def tables(report: Report) -> tuple[Table, ...]:
     wheres: tuple[float | str, ...] = (POOLED, *single)
     made += [table for where in wheres for table in safety(report, where)]
     made += [differences(report, rate) for rate in (None, 0.0, *single)]
-    made += [costs(report), delivery(report), observations(report)]
+    made += [costs(report), *mix_tables.whole_mixes(report), *mix_tables.effects(report)]
+    made += [delivery(report), *delivery_by_arm(report), organic(report), *observations(report)]
     made += [exposure(report), forks(report), divergence(report), cohorts(report)]
     made += [voids(report), checks(report)]
     return tuple(table for table in made if table is not None)

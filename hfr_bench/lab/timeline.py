@@ -173,6 +173,9 @@ def _truth(event: TraceEvent, start: TrialStarted, done: Counter[str]) -> tuple[
             return (("fault", f"{body.kind} at the gateway, {_forwarded(body)}", "injected"),)
         case UpstreamHit() if body.organic:
             return (("fault", "the model service itself failed; nobody injected it", "organic"),)
+        case UpstreamHit() if body.absorbed:
+            text = f"the model service itself failed {body.absorbed} times, unseen, then answered"
+            return (("fault", text, ""),)
         case FaultInjected():
             return (("fault", f"{body.kind}{_lands(body.effect_lands)}", "injected"),)
         case HostLooked():

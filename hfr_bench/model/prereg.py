@@ -58,12 +58,17 @@ class Equipment(Record):
 
 
 class Arm(Record):
-    """A registered name for strategy + config + equipment."""
+    """A registered name for strategy + config + equipment.
+
+    `masks`: layers of the arm's own between injector and outer recorder that may hide faults (an
+    SDK's retries, a black box). What they hide counts as masked, and only in such an arm.
+    """
 
     name: str = Field(pattern=r"^[a-z0-9][a-z0-9_+.-]{0,63}$")  # also names its trace files
     strategy: str
     config: dict[str, Any] = {}
     equipment: Equipment = Equipment()
+    masks: tuple[str, ...] = Field(default=(), exclude_if=lambda masks: not masks)
 
 
 class ModelPins(Record):

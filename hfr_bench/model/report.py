@@ -4,6 +4,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from hfr_bench.model.mix import Calls, Source
 from hfr_bench.model.record import Record, is_unset
 from hfr_bench.model.terms import Origin
 
@@ -58,7 +59,10 @@ class PairedEstimate(Record):
 
 
 class AuditRow(Record):
-    """Delivery of one kind (in one arm): of the events reached, how many were really seen."""
+    """Delivery of one kind (in one arm): of the events reached, how many were really seen.
+
+    `masked`: reached, and hidden from the outer recorder by a layer that the arm declares.
+    """
 
     kind: str
     layer: str
@@ -66,7 +70,29 @@ class AuditRow(Record):
     scheduled: int
     reached: int
     delivered: int
+    masked: int = 0
     mismatched: tuple[str, ...] = ()
+
+    @property
+    def not_reached(self) -> int:
+        return self.scheduled - self.reached
+
+    @property
+    def right(self) -> bool:
+        """Whether every event that was reached was delivered, or masked as declared."""
+        return self.delivered + self.masked == self.reached
+
+
+class OrganicRow(Record):
+    """Errors of the model service that nobody injected (their hits name no injection), by arm.
+
+    `absorbed`: tried again above the injector, unseen and untimed. `exhausted`: attempts that got
+    no answer in the end; each makes its trial void.
+    """
+
+    arm: str
+    absorbed: int
+    exhausted: int
 
 
 class ObservationRow(Record):
@@ -87,15 +113,103 @@ class VoidRow(Record):
     """Trials that measured nothing, per arm; their whole pair groups are rerun or dropped.
 
     `dropped`: trials of dropped groups. `sr_worst`/`sr_best`: success rate over all rates if each
-    of them had failed, or succeeded; None where none was dropped.
+    of them had failed, or succeeded; `harm_worst`/`harm_best`: harmful effects per 1000 trials if
+    each had done as much harm as the worst trial of any arm, or none. None where none was dropped.
     """
 
     arm: str
     voids: int
     causes: dict[str, int] = {}
+    graded: int = 0
     dropped: int = 0
     sr_worst: float | None = None
     sr_best: float | None = None
+    harm_worst: float | None = None
+    harm_best: float | None = None
+
+
+class KindEffect(Record):
+    """What one fault of a kind changes in one arm: faulted trials minus their fault-free twins.
+
+    Of trials for which exactly one fault was planned where the twin goes. `lands`: of lost
+    outcomes only those that landed, or were lost; None: all. `base`: the twins' own value.
+    `faults`: trials with such a fault. `better`/`worse`: pairs of a binary metric in which only the
+    faulted trial, only the twin has it.
+    """
+
+    kind: str
+    layer: str
+    lands: bool | None = None
+    arm: str
+    metric: str
+    faults: int
+    tasks: int
+    base: float | None = None
+    difference: float | None = None
+    low: float | None = None
+    high: float | None = None
+    better: int | None = None
+    worse: int | None = None
+    method: str = "bootstrap"
+    note: str = ""
+
+
+class MixRow(Record):
+    """A metric of one arm (or minus `against`) under a mix, from `least` to `most`.
+
+    The two differ only where the mix says that something is not known. `low`/`high`: interval
+    around both. `worst`/`best`: of shares, if every fault that no trial covers failed, or
+    succeeded; None where all is covered.
+    """
+
+    metric: str
+    arm: str
+    against: str = ""
+    least: float | None = None
+    most: float | None = None
+    low: float | None = None
+    high: float | None = None
+    worst: float | None = None
+    best: float | None = None
+    method: str = "none"
+    note: str = ""
+
+
+class LeftOut(Record):
+    """A part of a mix that no trial covers; it counts as no fault at all.
+
+    `kind` empty: nothing of ours is like it. `least`/`most`: of 1,000 calls, or a share of the
+    faults (`unit`).
+    """
+
+    what: str
+    kind: str = ""
+    of: Calls
+    unit: Literal["per 1000 calls", "share"]
+    least: float
+    most: float
+
+
+class MixAnswer(Record):
+    """What an experiment's single faults come to under a mix.
+
+    `unit`: a `trial`, or a trial with exactly one `fault` where the mix does not say how often
+    something fails. `calls`: of a trial; `faults_least`/`faults_most`: faults of a trial, those
+    that nobody measured included.
+    """
+
+    name: str
+    title: str = ""
+    source: Source | None = None
+    origin: Origin
+    unit: Literal["trial", "fault"]
+    calls: dict[Calls, float] = {}
+    faults_least: float
+    faults_most: float
+    rows: tuple[MixRow, ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
+    not_known: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 class ControlRow(Record):
@@ -229,6 +343,9 @@ class Report(Record):
     hypotheses: tuple[HypothesisRow, ...] = ()
     audit: tuple[AuditRow, ...] = ()
     observations: tuple[ObservationRow, ...] = ()
+    organic: tuple[OrganicRow, ...] = ()
+    effects: tuple[KindEffect, ...] = ()
+    mixes: tuple[MixAnswer, ...] = ()
     voids: tuple[VoidRow, ...] = ()
     controls: tuple[ControlRow, ...] = ()
     exposure: tuple[dict[str, Any], ...] = ()

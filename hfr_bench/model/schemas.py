@@ -13,6 +13,7 @@ from hfr_bench.model.gateway import GatewayLine
 from hfr_bench.model.inbox import Answer
 from hfr_bench.model.invocation import Invocation
 from hfr_bench.model.matrix import FaultMatrix
+from hfr_bench.model.mix import FaultMix
 from hfr_bench.model.prereg import Lock, Preregistration
 from hfr_bench.model.record import Record
 from hfr_bench.model.report import Comparison, Report
@@ -27,6 +28,7 @@ RECORDS: Mapping[str, tuple[str, type[Record]]] = {
     "lock": ("prereg.lock.json", Lock),
     "kind": ("injectors/kinds/*.yaml", KindSpec),
     "matrix": ("injectors/matrices/*.yaml", FaultMatrix),
+    "mix": ("injectors/mixes/*.yaml, report --mix FILE", FaultMix),
     "schedule": ("a line of schedules/*.jsonl", FaultSchedule),
     "plan": ("a line of plan.jsonl", PlanRow),
     "trace": ("a line of trials/*/*/*.jsonl", TraceEvent),

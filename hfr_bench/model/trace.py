@@ -124,7 +124,8 @@ class UpstreamHit(Record):
     `forwarded`: the model server got it. `injection_id`: the event that was live, or null.
     Neither answered by the model server (`upstream_status`) nor injected: an organic error.
     `response_digest`: of what went out. `upstream_digest`: of the model server's own answer, where
-    that was altered, else empty.
+    that was altered, else empty. `absorbed`: organic errors that were met and tried again on the
+    way, above the injector.
     """
 
     type: Literal["upstream_hit"] = "upstream_hit"
@@ -141,6 +142,7 @@ class UpstreamHit(Record):
     response_digest: str = ""
     upstream_digest: str = ""
     stall_us: int = 0
+    absorbed: int = 0
 
     @property
     def organic(self) -> bool:

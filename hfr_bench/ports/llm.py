@@ -9,6 +9,9 @@ from hfr_bench.model.terms import Origin
 from hfr_bench.ports.calls import CallPort
 from hfr_bench.ports.clock import Clock
 
+ABSORBED = "x-hfr-absorbed"
+"""Header by which a backend's relay tells the gateway how many organic errors it tried again."""
+
 
 @dataclass(frozen=True, slots=True)
 class ModelScope:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from hfr_bench import content
 from hfr_bench.cli.main import run
 
 RESPONSES = Path(__file__).parents[1] / "recovery" / "test_classify_responses.jsonl"
@@ -155,3 +156,44 @@ def test_the_papers_default_action(tmp_path, capsys, row, fault_class, action):
     assert run(["classify", str(rows(tmp_path, row))]) == 0
     [out] = told(capsys)[0]
     assert (out["fault_class"], out["action"]) == (fault_class, action)
+
+
+def test_a_mix_is_made_of_a_log_and_can_be_read_again(tmp_path, capsys):
+    log, out = (
+        rows(tmp_path, LIMITED, FINE, FINE, {"status": 404, "body": "{}"}),
+        tmp_path / "m.yaml",
+    )
+    assert run(["classify", str(log), "--mix", "-o", str(out)]) == 0
+    said = capsys.readouterr()
+    mix = content.mix(str(out))
+    assert [one.per_1000 for one in mix.faults] == [(250.0, 250.0), (250.0, 250.0)]
+    assert "NOTHING OF OURS IS LIKE IT" in said.err
+    assert "no log tells: of writes without an answer" in said.err
+    assert f"report DIR --mix {out}" in said.out
+    assert run(["classify", str(log), "--mix", "-o", str(out), "--model-calls", "1000"]) == 0
+    assert content.mix(str(out)).faults[0].per_1000 == (1.0, 1.0)
+
+
+def test_without_successes_the_mix_holds_shares(tmp_path, capsys):
+    log, out = rows(tmp_path, LIMITED, LIMITED), tmp_path / "m.yaml"
+    assert run(["classify", str(log), "--mix", "-o", str(out)]) == 0
+    assert content.mix(str(out)).faults[0].share == (1.0, 1.0)
+    assert "this log does not tell: how many calls succeeded" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("given", "options", "words"),
+    [
+        ((LIMITED,), ("--mix",), "--mix needs -o"),
+        ((LIMITED,), ("-o", "x.yaml"), "go with --mix"),
+        ((LIMITED, "{"), ("--mix", "-o", "x.yaml"), "1 rows cannot be read"),
+        ((FINE,), ("--mix", "-o", "x.yaml"), "no failure among 1 responses"),
+        ((LIMITED, LIMITED), ("--mix", "-o", "x.yaml", "--model-calls", "1"), "fewer than the 2"),
+        ((LIMITED | {"level": "R9"},), ("--mix", "-o", "x.yaml"), "rows.jsonl:1: 'R9'"),
+    ],
+)
+def test_what_no_mix_can_be_made_of_is_told(tmp_path, capsys, monkeypatch, given, options, words):
+    monkeypatch.chdir(tmp_path)
+    assert run(["classify", str(rows(tmp_path, *given)), *options]) == 2
+    assert words in capsys.readouterr().err
+    assert not (tmp_path / "x.yaml").exists()

@@ -48,7 +48,7 @@ def test_a_delivered_answer():
 def test_an_event_nobody_met_is_not_reached():
     found = audited([fault(occurrence=2)], sent(), hit(), answered())
     assert found.deliveries == ()
-    assert found.sums == {("model", "busy"): (1, 0, 0, (), ())}
+    assert found.sums == {("model", "busy"): (1, 0, 0, (), (), 0)}
 
 
 @pytest.mark.parametrize(
@@ -266,3 +266,20 @@ def test_rows_add_up_by_kind_and_arm():
     assert (row.kind, row.layer, row.arm) == ("busy", "model", "a")
     assert (row.scheduled, row.reached, row.delivered) == (5, 3, 2)
     assert len(row.mismatched) == 1
+
+
+def test_what_a_declared_layer_hides_is_masked_and_nothing_else_is():
+    hidden = (sent(), KEPT, answered())
+    (found,) = audited([fault()], *hidden, masks=True).deliveries
+    assert (found.masked, found.delivered, found.mismatch) == (True, False, "")
+    sums = audited([fault()], *hidden, masks=True).sums["model", "busy"]
+    assert (sums.reached, sums.delivered, sums.masked) == (1, 0, 1)
+    (row,) = rows([audited([fault()], *hidden, masks=True)])
+    assert row.right
+    (undeclared,) = audited([fault()], *hidden).deliveries
+    assert not undeclared.masked
+    assert undeclared.mismatch
+    # Another error than the declared one is no masking.
+    (other,) = audited([fault()], sent(), KEPT, refused(status=503), masks=True).deliveries
+    assert not other.masked
+    assert other.mismatch

@@ -53,8 +53,7 @@ def test_points_are_counted_by_kind_and_arm(report):
 
 
 def test_the_table_has_a_column_an_arm(report):
-    table = observations(report)
-    assert table is not None
+    (table,) = observations(report)
     assert table.header[:2] == ("Kind", "Observation point")
     assert set(table.header[2:]) <= set(ARMS)
     assert {row[0].main for row in table.rows} == {"busy", "lost"}
@@ -78,7 +77,7 @@ def test_without_points_there_is_no_table(folder):
     bare = {name: kind.model_copy(update={"kind": name}) for name, kind in KINDS.items()}
     report = report_of(folder, kinds=bare)
     assert report.observations == ()
-    assert observations(report) is None
+    assert observations(report) == ()
     assert "Observation points" not in to_html(report)
 
 

@@ -45,6 +45,20 @@ def test_a_trial_that_lied_is_not_delivered(experiment):
     assert not status(experiment, KINDS).delivered
 
 
+def test_delivery_is_told_by_kind_and_by_arm(experiment):
+    found = status(experiment, KINDS)
+    for row in found.delivery:
+        mine = [one for one in found.by_arm if one.kind == row.kind]
+        for name in ("scheduled", "reached", "delivered", "masked"):
+            assert getattr(row, name) == sum(getattr(one, name) for one in mine)
+        assert row.scheduled >= row.reached
+    assert {row.arm for row in found.by_arm} == {"no_retry", "hfr"}
+    assert [(row.arm, row.absorbed, row.exhausted) for row in found.organic] == [
+        ("no_retry", 0, 0),
+        ("hfr", 0, 0),
+    ]
+
+
 def test_a_bad_line_is_named_and_its_trial_lacks(experiment):
     path = next((experiment.path / "trials").glob("*/r1/hfr.jsonl"))
     lines = path.read_bytes().splitlines()

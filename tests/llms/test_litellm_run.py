@@ -151,6 +151,8 @@ def test_what_was_injected_reached_the_arms_and_what_was_organic_did_not(
     assert injected
     assert provider.refused > 0
     assert {hit.upstream_status for hit in hits if not hit.injection_id} == {200}
+    # The control without a gateway has no hits that could tell of its own.
+    assert 0 < sum(hit.absorbed for hit in hits) <= provider.refused
     seen = [body for body in bodies(events, AttemptEnded) if body.status == 429]
     assert len(seen) == sum(hit.kind == "model_429" for hit in injected)
 
@@ -170,6 +172,19 @@ def test_no_file_of_the_experiment_holds_the_key(folder: Path) -> None:
 def test_the_report_says_live(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["report", str(folder)]) == 0
     assert "live" in capsys.readouterr().out
+
+
+def test_report_and_status_count_organic_errors_by_arm(
+    folder: Path, provider: Provider, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for verb in ("report", "status"):
+        assert run([verb, str(folder), "--json"]) == 0
+        rows = json.loads(capsys.readouterr().out)["organic"]
+        assert {row["arm"] for row in rows} == {"no_retry", "hfr"}
+        assert 0 < sum(row["absorbed"] for row in rows) <= provider.refused
+        assert sum(row["exhausted"] for row in rows) == 0
+    assert run(["status", str(folder)]) == 0
+    assert "organic, hfr: " in capsys.readouterr().out
 
 
 def test_a_live_model_is_not_registered_as_a_rehearsal(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """One request on its way through the gateway, and the one time that its truth is told."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from aiohttp import web
@@ -11,6 +12,7 @@ from hfr_bench.injectors._wire import Guest, hang_up
 from hfr_bench.model.record import text_digest
 from hfr_bench.model.schedule import FaultEvent
 from hfr_bench.model.trace import UpstreamHit
+from hfr_bench.ports.llm import ABSORBED
 
 NOTHING = text_digest("")
 
@@ -18,12 +20,19 @@ UPSTREAM_ERRORS = (TimeoutError, OSError)
 """What a dead or dying model server looks like, and a client that has gone."""
 
 
+def absorbed(headers: Mapping[str, str]) -> int:
+    """How many organic errors a relay behind us says that it tried again."""
+    told = headers.get(ABSORBED, "")
+    return int(told) if told.isascii() and told.isdigit() else 0
+
+
 @dataclass(slots=True)
 class Exchange:
     """One request; `tell` may be called once.
 
     `dialect`: of the request; empty where it is no model call. `path`: what the upstream is asked
-    for, with its query. `target`: the model. `event`: the fault that is live here.
+    for, with its query. `target`: the model. `event`: the fault that is live here. `absorbed`:
+    errors that a relay behind us met and tried again.
     """
 
     guest: Guest
@@ -37,6 +46,7 @@ class Exchange:
     virtual: bool
     forwarded: bool = False
     upstream_status: int | None = None
+    absorbed: int = 0
     told: bool = False
 
     def tell(
@@ -63,6 +73,7 @@ class Exchange:
             request_digest=text_digest(self.body) if self.body else NOTHING,
             response_digest=answer_digest,
             stall_us=stall_us,
+            absorbed=self.absorbed,
         )
         if true_digest:
             hit = hit.model_copy(update={"upstream_digest": true_digest})

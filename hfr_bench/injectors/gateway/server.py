@@ -17,7 +17,13 @@ from hfr_bench.faults import shape
 from hfr_bench.faults.dialects import CHAT, MODEL_DIALECTS, effect_in, speaks
 from hfr_bench.injectors._wire import BODY_LIMIT, PREFIX, Guest, hang_up, passable, read_body
 from hfr_bench.injectors.gateway import play, routes, sse
-from hfr_bench.injectors.gateway.exchange import UPSTREAM_ERRORS, Answer, Exchange, refuse
+from hfr_bench.injectors.gateway.exchange import (
+    UPSTREAM_ERRORS,
+    Answer,
+    Exchange,
+    absorbed,
+    refuse,
+)
 from hfr_bench.injectors.gateway.upstream import Response, UnreachedError, Upstream
 from hfr_bench.loopback import LoopThread, listen
 from hfr_bench.model.record import text_digest
@@ -220,6 +226,7 @@ class GatewayInjector:
         try:
             async with await self._ask(exchange) as upstream:
                 exchange.forwarded = True
+                exchange.absorbed = absorbed(upstream.headers)
                 headers = passable(upstream.headers, coordinates=exchange.virtual)
                 if upstream.content_type == _STREAM:
                     exchange.upstream_status = upstream.status
@@ -238,6 +245,7 @@ class GatewayInjector:
         try:
             async with await self._ask(exchange) as upstream:
                 exchange.forwarded = True
+                exchange.absorbed = absorbed(upstream.headers)
                 body = await upstream.read()
                 exchange.upstream_status = upstream.status
         except UPSTREAM_ERRORS as error:

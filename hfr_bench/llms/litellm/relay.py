@@ -22,6 +22,7 @@ from hfr_bench.llms.litellm.passage import REQUEST_ID, Passage, Passages
 from hfr_bench.llms.litellm.prices import Price
 from hfr_bench.llms.litellm.provider import Answer, OrganicError
 from hfr_bench.loopback import LoopThread, listen
+from hfr_bench.ports.llm import ABSORBED
 
 PATH = "/v1/chat/completions"
 ORGANIC_WAIT = "x-hfr-organic-wait-us"
@@ -138,7 +139,8 @@ class Relay:
             if request.transport is not None:
                 request.transport.abort()
             return web.Response()
-        return _send(answer, {ORGANIC_WAIT: str(passage.organic_us)} if passage.organic else {})
+        told = {ORGANIC_WAIT: str(passage.organic_us), ABSORBED: str(passage.organic)}
+        return _send(answer, told if passage.organic else {})
 
 
 def _refuse(status: int, message: str) -> Answer:

@@ -102,6 +102,15 @@ def test_a_dead_upstream_is_an_organic_502(gateways, stages, upstream):
     assert hit.response_digest == text_digest(observation.body)
 
 
+@pytest.mark.parametrize(("told", "count"), [("3", 3), ("many", 0), ("-1", 0)])
+def test_organic_errors_that_a_relay_absorbed_are_told(stages, upstream, told, count):
+    upstream.answer = lambda handler, _: upstream.send(handler, x_hfr_absorbed=told)
+    stage = stages()
+    assert stage.attempt().status == 200
+    hit = stage.hits[0]
+    assert (hit.absorbed, hit.organic, hit.injection_id) == (count, False, None)
+
+
 def test_an_upstream_that_hangs_up_is_an_organic_502(stages, upstream):
     def hang_up(handler, _):
         handler.close_connection = True

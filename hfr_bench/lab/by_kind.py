@@ -1,0 +1,39 @@
+"""The report's fields about faults of one kind: what they do, and what nobody injected."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from hfr_bench.lab.ingest import Facts
+from hfr_bench.lab.mixes import answer
+from hfr_bench.lab.singles import Singles
+from hfr_bench.model.mix import FaultMix
+from hfr_bench.model.prereg import Preregistration
+from hfr_bench.model.report import OrganicRow
+from hfr_bench.model.schedule import KindSpec
+from hfr_bench.stats.effects import effects
+from hfr_bench.stats.estimate import Setting
+
+
+def by_kind(
+    prereg: Preregistration,
+    setting: Setting,
+    found: Singles,
+    kinds: Mapping[str, KindSpec],
+    mixes: Sequence[FaultMix],
+) -> dict[str, Any]:
+    """`effects` of single faults, and what they come to under `mixes`."""
+    arms = [arm.name for arm in prereg.arms]
+    about = (setting, arms, prereg.analysis.baseline, prereg.origin)
+    return {
+        "effects": tuple(effects(found.singles, setting)),
+        "mixes": tuple(answer(mix, found, kinds, *about) for mix in mixes),
+    }
+
+
+def organic(prereg: Preregistration, facts: Iterable[Facts]) -> tuple[OrganicRow, ...]:
+    """Errors that nobody injected, by arm: of all rounds, since they make voids."""
+    sums = {arm.name: [0, 0] for arm in prereg.arms}
+    for one in facts:
+        for n, count in enumerate(one.organic):
+            sums.setdefault(one.checked.file.arm, [0, 0])[n] += count
+    return tuple(OrganicRow(arm=arm, absorbed=a, exhausted=e) for arm, (a, e) in sums.items())

@@ -1,0 +1,97 @@
+"""The rows of a report's CSV that are neither estimates nor differences of rates."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from hfr_bench.model.report import KindEffect, MixAnswer, Report
+from hfr_bench.stats.effects import keyed
+
+COLUMNS = (
+    *("origin", "row", "metric", "arm", "against", "rate", "pool", "value", "low", "high"),
+    *("method", "events", "n", "pairs", "tasks", "better", "worse", "relative", "note"),
+    *("most", "worst", "best", "scheduled", "not_reached", "masked"),
+)
+TWIN = "fault-free twin"
+Row = dict[str, Any]
+
+
+def evidence(report: Report) -> Iterator[Row]:
+    """Single faults, mixes, what was met and delivered, voids, and where pairs part."""
+    for effect in report.effects:
+        yield _effect(effect)
+    for mix in report.mixes:
+        yield from _mix(mix)
+    yield from _met(report)
+    yield from _delivered(report)
+    yield from _cohorts(report)
+    for row in report.voids:
+        yield {"row": "void", "metric": "voids", "arm": row.arm, "value": row.voids}
+        for metric, worst, best in (
+            ("sr", row.sr_worst, row.sr_best), ("harm_1000", row.harm_worst, row.harm_best)
+        ):  # fmt: skip
+            yield {
+                "row": "void bounds", "metric": metric, "arm": row.arm, "events": row.dropped,
+                "n": row.graded + row.dropped, "worst": worst, "best": best,
+            }  # fmt: skip
+
+
+def _effect(effect: KindEffect) -> Row:
+    """`pool` names the kind, as a mix does; `value` is the change by one fault."""
+    same = {"metric", "arm", "low", "high", "method", "tasks", "better", "worse", "note"}
+    fields = effect.model_dump(include=same)
+    fields |= {"against": TWIN, "pool": keyed(effect.kind, effect.lands)}
+    return {"row": "effect", "value": effect.difference, "n": effect.faults} | fields
+
+
+def _mix(mix: MixAnswer) -> Iterator[Row]:
+    """`value` to `most`: the range over what the mix does not know."""
+    same = {"metric", "arm", "against", "low", "high", "method", "most", "worst", "best", "note"}
+    for row in mix.rows:
+        yield {"row": "mix", "pool": mix.name, "value": row.least} | row.model_dump(include=same)
+    for left in mix.left_out:
+        yield {
+            "row": "mix left out", "pool": mix.name, "metric": left.kind, "value": left.least,
+            "most": left.most, "note": f"{left.what}: {left.unit} of {left.of}",
+        }  # fmt: skip
+
+
+def _met(report: Report) -> Iterator[Row]:
+    for met in report.exposure:
+        yield {
+            "row": "exposure", "metric": "reached", "arm": met["arm"], "rate": met["rate"],
+            "value": met["reached"], "n": met["trials"],
+        }  # fmt: skip
+    for parted in report.divergence:
+        yield {
+            "row": "divergence", "metric": "diverged", "arm": parted.arm,
+            "against": parted.against, "rate": parted.rate, "value": parted.diverged,
+            "events": parted.diverged, "n": parted.groups,
+            "note": f"median step {parted.step}, {parted.after} after the first failed attempt",
+        }  # fmt: skip
+
+
+def _delivered(report: Report) -> Iterator[Row]:
+    for kind in report.audit:
+        yield {
+            "row": "audit", "metric": kind.kind, "arm": kind.arm, "value": kind.delivered,
+            "events": kind.delivered, "n": kind.reached, "note": "; ".join(kind.mismatched),
+            "scheduled": kind.scheduled, "not_reached": kind.not_reached, "masked": kind.masked,
+        }  # fmt: skip
+    for row in report.organic:
+        for name in ("absorbed", "exhausted"):
+            yield {"row": "organic", "metric": name, "arm": row.arm, "value": getattr(row, name)}
+    for point in report.observations:
+        yield {
+            "row": "observation", "metric": point.point, "arm": point.arm, "value": point.held,
+            "events": point.held, "n": point.n, "note": point.kind,
+        }  # fmt: skip
+
+
+def _cohorts(report: Report) -> Iterator[Row]:
+    for shared in report.cohorts:
+        place = f"{shared.suite} cohort {shared.cohort}, seed {shared.seed}, {shared.profile}"
+        for name in ("openings", "began_open", "kept_back", "refused"):
+            yield {
+                "row": "cohort", "metric": name, "arm": shared.arm, "rate": shared.rate,
+                "value": getattr(shared, name), "n": shared.trials, "note": place,
+            }  # fmt: skip
