@@ -37,10 +37,12 @@ def broken(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def trials(folder: Path, arm: str) -> dict[str, dict]:
-    """Path and result of each trial of an arm."""
+    """Path and result of each trial of an arm; those without injectors are left out."""
     found = {}
     for path in sorted(folder.glob(f"trials/*/r1/{arm}.jsonl")):
-        found[str(path)] = json.loads(path.read_bytes().splitlines()[-1])["body"]["result"]
+        first, *_, last = map(json.loads, path.read_bytes().splitlines())
+        if first["body"]["injected"]:
+            found[str(path)] = last["body"]["result"]
     return found
 
 
