@@ -15,7 +15,8 @@ from hfr_bench.lab.compare import compare as compared
 from hfr_bench.lab.compare import graded
 from hfr_bench.lab.register import check_content, load
 from hfr_bench.lab.store import Store
-from hfr_bench.model.report import Comparison, Discordant, Report, Side
+from hfr_bench.model.comparison import Comparison, Discordant, Side
+from hfr_bench.model.report import Report
 
 WIDTH = 98
 

@@ -13,20 +13,19 @@ late call runs once, after its attempt, and a key that is ignored is missing whe
 What is broken in a tool's container is held to the container's own state as well (`faults.hosts`).
 """
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from hfr_bench.faults import held, hosts, match
+from hfr_bench.faults.agenda import Agenda, Delivery
 from hfr_bench.faults.dialects import CHAT, speaks
-from hfr_bench.faults.expect import Place, expected
-from hfr_bench.faults.ledgers import PREFIX, announced
+from hfr_bench.faults.expect import expected
+from hfr_bench.faults.ledgers import announced
 from hfr_bench.faults.reading import Attempt, Landing, Looks, Read, read
 from hfr_bench.faults.shape import answers, declared, lands, wire
 from hfr_bench.model.breakage import DIALECT as HOST
 from hfr_bench.model.breakage import Break
 from hfr_bench.model.effects import Alter, Boundary, Forget, Late, Stale
-from hfr_bench.model.prereg import FORK
 from hfr_bench.model.report import AuditRow
 from hfr_bench.model.schedule import FaultEvent, FaultSchedule, KindSpec
 from hfr_bench.model.terms import Channel, Layer
@@ -46,22 +45,6 @@ AUDITED = frozenset(
 """The bodies that the audit reads; a store may leave out all others."""
 
 _SHOWN = 5
-
-
-class Delivery(NamedTuple):
-    """One planned event that was reached: an attempt of the trial met it.
-
-    `mismatch`: what was seen instead; "" if every attempt that met it saw it as declared.
-    `masked`: an attempt that met it was answered, in an arm that declares what may hide faults.
-    """
-
-    event: FaultEvent
-    mismatch: str = ""
-    masked: bool = False
-
-    @property
-    def delivered(self) -> bool:
-        return not self.mismatch and not self.masked
 
 
 class Meeting(NamedTuple):
@@ -101,39 +84,6 @@ class TrialAudit(NamedTuple):
     untrue: tuple[str, ...] = ()
     deliveries: tuple[Delivery, ...] = ()
     meetings: tuple[Meeting, ...] = ()
-
-
-class Agenda:
-    """A schedule sorted by step, once for all trials that run under it.
-
-    An event begins at its own step or never, so a trial meets only events of steps it came to.
-    `fork`: the event that all others wait for; "" in other designs.
-    """
-
-    def __init__(self, schedule: FaultSchedule) -> None:
-        self.counts = Counter((event.layer.value, event.kind) for event in schedule.events)
-        self.of_the_ledger = any(e.point.startswith(PREFIX) for e in schedule.events)
-        first = schedule.events[0] if schedule.design == FORK and schedule.events else None
-        self.fork = first.injection_id if first else ""
-        self._fork_layer = first.layer if first else None
-        self._order = {event.injection_id: n for n, event in enumerate(schedule.events)}
-        self._steps: dict[tuple[Layer, str, int], list[FaultEvent]] = {}
-        for event in schedule.events:
-            step = (event.layer, event.point, event.occurrence)
-            self._steps.setdefault(step, []).append(event)
-
-    def forks_in(self, layers: Sequence[Layer]) -> bool:
-        """Whether the fork is a fault of one of these layers."""
-        return self._fork_layer in layers
-
-    def within(self, layer: Layer, places: Iterable[Place]) -> list[FaultEvent]:
-        """The events of a layer that some attempts may meet."""
-        steps = dict.fromkeys((layer, place.point, place.occurrence) for place in places)
-        return [event for step in steps for event in self._steps.get(step, ())]
-
-    def ordered(self, deliveries: Iterable[Delivery]) -> tuple[Delivery, ...]:
-        """In the order of the schedule."""
-        return tuple(sorted(deliveries, key=lambda one: self._order[one.event.injection_id]))
 
 
 def audit(

@@ -57,14 +57,10 @@ def analyse(
 ) -> Report:
     """Make the report of an experiment, complete or not.
 
-    Args:
-        prereg: what was registered.
-        lock: its digests.
-        rows: the plan, control trials included.
-        store: the traces.
-        schedules: a schedule by its id (`ScheduleBook.schedule`; its errors pass through).
-        kinds: fault kinds by name, as at freezing.
-        mixes: to reweight single faults by; checked (`lab.mixes.check`).
+    `prereg`, `lock`: what was registered, and its digests. `rows`, `store`: the plan, control
+    trials included, and the traces. `schedules`: a schedule by its id (errors of
+    `ScheduleBook.schedule` pass through). `kinds`: by name, as at freezing. `mixes`: to reweight single faults by; checked
+    (`lab.mixes.check`).
     """
     facts = gather(store, Ingest(prereg, rows, schedules, kinds))
     checked = [one.checked for one in facts]
@@ -79,19 +75,17 @@ def analyse(
     setting = _setting(prereg, lock, drawn_units(prereg, rows, units(main)))
     estimates, contrasts = _estimate(prereg, setting, rates, main, apart)
     checks = controls(prereg, ran, audits, audited.found)
-    sound: dict[str, Any] = {
-        "complete": not (chosen.lacking or audited.bad),
-        "valid": _valid(checked, checks),
-    }
+    complete, valid = not (chosen.lacking or audited.bad), _valid(checked, checks)
     return Report(
         **_registered(prereg, lock),
-        **sound,
+        complete=complete,
+        valid=valid,
         **_size(prereg, rows, ran, main, chosen),
         ran_in=places(audited),
         notes=notes(prereg, rows, chosen, checked, audited, main, last(store.folder)),
         estimates=tuple(estimates),
         contrasts=tuple(contrasts),
-        hypotheses=judged(prereg.hypotheses, contrasts, **sound),
+        hypotheses=judged(prereg.hypotheses, contrasts, complete=complete, valid=valid),
         audit=audits,
         **by_kind(prereg, setting, singles(ran, schedules, kinds), kinds, mixes),
         **_our_side(prereg, rows, facts, chosen, main),

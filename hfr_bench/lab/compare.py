@@ -10,15 +10,8 @@ from hfr_bench.errors import BadInputError
 from hfr_bench.lab.cohorts import drawn as drawn_units
 from hfr_bench.lab.register import Experiment
 from hfr_bench.lab.store import Store, choose
-from hfr_bench.model.report import (
-    POOLED,
-    Comparison,
-    Discordant,
-    Met,
-    PairedEstimate,
-    Report,
-    Side,
-)
+from hfr_bench.model.comparison import Comparison, Discordant, Met, Side
+from hfr_bench.model.report import POOLED, PairedEstimate, Report
 from hfr_bench.model.trial import TrialResult
 from hfr_bench.stats.bootstrap import draw, units
 from hfr_bench.stats.estimate import Setting, estimate

@@ -38,6 +38,7 @@ _READ_BY = (
     "lab.judge",
     "lab.history",
     "lab.recorder",
+    "faults.agenda",
     "faults.audit",
     "faults.expect",
     "faults.held",

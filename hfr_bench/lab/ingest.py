@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from hfr_bench.faults.audit import Agenda, TrialAudit, audit
+from hfr_bench.faults.agenda import Agenda
+from hfr_bench.faults.audit import TrialAudit, audit
 from hfr_bench.faults.observe import observe
 from hfr_bench.lab.divergence import Course, path
 from hfr_bench.lab.forks import state_at

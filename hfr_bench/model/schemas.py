@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from hfr_bench.model.bundle import Bundle, Content, Environment, Verification
+from hfr_bench.model.comparison import Comparison
 from hfr_bench.model.gateway import GatewayLine
 from hfr_bench.model.inbox import Answer
 from hfr_bench.model.invocation import Invocation
@@ -16,7 +17,7 @@ from hfr_bench.model.matrix import FaultMatrix
 from hfr_bench.model.mix import FaultMix
 from hfr_bench.model.prereg import Lock, Preregistration
 from hfr_bench.model.record import Record
-from hfr_bench.model.report import Comparison, Report
+from hfr_bench.model.report import Report
 from hfr_bench.model.schedule import FaultSchedule, KindSpec
 from hfr_bench.model.trace import TraceEvent
 from hfr_bench.model.trial import PlanRow

@@ -8,7 +8,7 @@ from hfr_bench.lab.book import ScheduleBook
 from hfr_bench.lab.compare import compare, graded
 from hfr_bench.lab.register import Experiment
 from hfr_bench.lab.store import Store
-from hfr_bench.model.report import Comparison
+from hfr_bench.model.comparison import Comparison
 from hfr_bench.testing.experiments import planned, some_faults, write_all
 from hfr_bench.testing.results import KINDS
 

@@ -1,6 +1,7 @@
 """A schedule as a grid: each event once, in its place, and only the signs that occur."""
 
-from hfr_bench.faults.audit import Delivery, TrialAudit
+from hfr_bench.faults.agenda import Delivery
+from hfr_bench.faults.audit import TrialAudit
 from hfr_bench.lab.grid import ScheduleView, blocks, grid, view
 from hfr_bench.model.schedule import FaultEvent, FaultSchedule, Lasts
 from hfr_bench.model.terms import Layer
