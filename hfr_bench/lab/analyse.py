@@ -59,8 +59,8 @@ def analyse(
 
     `prereg`, `lock`: what was registered, and its digests. `rows`, `store`: the plan, control
     trials included, and the traces. `schedules`: a schedule by its id (errors of
-    `ScheduleBook.schedule` pass through). `kinds`: by name, as at freezing. `mixes`: to reweight single faults by; checked
-    (`lab.mixes.check`).
+    `ScheduleBook.schedule` pass through). `kinds`: by name, as at freezing. `mixes`:
+    to reweight single faults by; checked (`lab.mixes.check`).
     """
     facts = gather(store, Ingest(prereg, rows, schedules, kinds))
     checked = [one.checked for one in facts]
