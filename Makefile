@@ -11,6 +11,8 @@ MAKEFLAGS += --no-print-directory
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_NO_INPUT := 1
 export PIP_ROOT_USER_ACTION := ignore
+# Tests and demos start hundreds of interpreters: without bytecode each compiles all of it anew.
+export PYTHONDONTWRITEBYTECODE :=
 
 VENV := .venv
 HOST := .hosts/tau2

@@ -1,6 +1,7 @@
 """Whole runs as a user starts them, killed or not, and what they leave in a container engine."""
 
 import json
+import shutil
 import subprocess
 import sys
 import time
@@ -29,8 +30,8 @@ analysis: {baseline: no_retry, resamples: 200}
 """
 """A small experiment on real tau2 tasks: 16 trials."""
 
-CONTAINED = SMALL.replace("seeds:", "sandbox: docker\nseeds:")
-"""The same, with its tools in containers."""
+CONTAINED = SMALL.replace("seeds:", "sandbox: docker\nseeds:").replace(', "airline/14"', "")
+"""The first of its tasks, with its tools in containers: 8 trials."""
 
 
 def new(folder: Path, text: str = CONTAINED) -> Path:
@@ -39,6 +40,38 @@ def new(folder: Path, text: str = CONTAINED) -> Path:
     (folder / "prereg.yaml").write_text(text)
     assert cli("freeze", folder).returncode == 0
     return folder
+
+
+def unrun(folder: Path) -> Path:
+    """A frozen experiment's folder as it was before its first run."""
+    shutil.rmtree(folder / "trials")
+    (folder / "run.jsonl").unlink()
+    return folder
+
+
+def traces(folder: Path) -> set[Path]:
+    """The traces of first rounds that are whole."""
+    return set(folder.glob("trials/*/r1/*.jsonl"))
+
+
+def lose_groups(folder: Path, rate: str = "0.2") -> list[Path]:
+    """Take a run experiment's pair groups of three arms at a rate away; returns their folders."""
+    lost = []
+    for group in sorted((folder / "trials").iterdir()):
+        arms = list(group.glob("r1/*.jsonl"))
+        if len(arms) == 3 and f'"rate":{rate},'.encode() in arms[0].read_bytes():
+            shutil.rmtree(group)
+            lost.append(group)
+    return lost
+
+
+def at_work(child: "subprocess.Popen[Any]", folder: Path, before: set[Path]) -> None:
+    """Wait until a run has written another trace than those of before."""
+    deadline = time.monotonic() + 150
+    while not traces(folder) - before:
+        assert time.monotonic() < deadline, "the run never got anywhere"
+        assert child.poll() is None, "the run ended before it could be told to"
+        time.sleep(0.002)
 
 
 def cli(verb: str, folder: Path, *options: str) -> "subprocess.CompletedProcess[str]":

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from hfr_bench.cli.main import run
-from hfr_bench.testing.runs import SMALL
+from hfr_bench.testing.runs import SMALL, lose_groups, unrun
 
 
 @pytest.fixture
@@ -34,6 +34,19 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def copied(finished: Path, tmp_path: Path) -> Path:
     """A copy of the finished experiment, free to be spoiled."""
     return Path(shutil.copytree(finished, tmp_path / "copied"))
+
+
+@pytest.fixture
+def frozen(finished: Path, tmp_path: Path) -> Path:
+    """The small experiment as it was before its first trial."""
+    return unrun(Path(shutil.copytree(finished, tmp_path / "frozen")))
+
+
+@pytest.fixture
+def lacking(copied: Path) -> Path:
+    """A copy that lacks two pair groups of three arms, under faults: six trials of 16."""
+    assert len(lose_groups(copied)) == 2
+    return copied
 
 
 Edit = Callable[[str, str], None]

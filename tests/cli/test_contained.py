@@ -4,14 +4,22 @@ import json
 import shutil
 import signal
 import subprocess
-import time
 from pathlib import Path
 from typing import Any
 
 import docker
 import pytest
 
-from hfr_bench.testing.runs import begin, cli, left, new, report
+from hfr_bench.testing.runs import (
+    at_work,
+    begin,
+    cli,
+    left,
+    lose_groups,
+    new,
+    report,
+    unrun,
+)
 
 pytestmark = [pytest.mark.docker, pytest.mark.tau2]
 
@@ -26,11 +34,17 @@ def started(folder: Path) -> list[dict[str, Any]]:
 
 @pytest.fixture(scope="module")
 def contained(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The small experiment, run in containers to its end."""
+    """The small experiment, run in containers to its end; never changed by a test."""
     folder = new(tmp_path_factory.mktemp("contained") / "small")
     done = cli("run", folder, "-n", "2")
     assert done.returncode == 0, done.stderr
     return folder
+
+
+@pytest.fixture
+def frozen(contained: Path, tmp_path: Path) -> Path:
+    """The same experiment before its first trial, in a folder (and so a run) of its own."""
+    return unrun(Path(shutil.copytree(contained, tmp_path / "frozen")))
 
 
 def test_every_trace_names_the_sandbox_and_the_image(
@@ -53,7 +67,7 @@ def test_in_processes_the_results_are_the_same_and_the_report_says_where(
     assert done.returncode == 0
     assert "sandbox: process (registered: docker)" in done.stderr
     one, other = report(contained), report(folder)
-    assert "16 of 16 trials tools ran in sandbox process, while docker" in str(other["notes"])
+    assert "8 of 8 trials tools ran in sandbox process, while docker" in str(other["notes"])
     for name in WHERE:
         assert one.pop(name) != other.pop(name)
     assert one == other
@@ -74,43 +88,41 @@ def test_begun_in_containers_it_may_be_finished_in_processes(
 
 
 def test_without_an_engine_a_run_ends_in_words_and_goes_on_later(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    contained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder = new(tmp_path / "later")
+    folder = Path(shutil.copytree(contained, tmp_path / "later"))
+    (lost,) = lose_groups(folder)
     with monkeypatch.context() as away:
         away.setenv("DOCKER_HOST", "unix:///nowhere.sock")
         told = cli("run", folder)
     assert told.returncode == 3
     assert "--sandbox process" in told.stderr
-    assert not list(folder.glob("trials/*/r1/*"))
-    assert cli("run", folder, "-n", "2").returncode == 0
+    assert not list(lost.glob("r1/*"))
+    assert cli("run", folder).returncode == 0
+    assert len(list(lost.glob("r1/*.jsonl"))) == 3
 
 
 def started_run(folder: Path) -> "subprocess.Popen[bytes]":
     """A run of which at least one trial is done, and others are at work."""
     child = begin(folder, "-n", "2")
-    while not list(folder.glob("trials/*/r1/*.jsonl")):
-        assert child.poll() is None, "the run ended before it could be told to"
-        time.sleep(0.002)
+    at_work(child, folder, set())
     return child
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_told_to_end_it_leaves_no_container_behind(
-    tmp_path: Path, engine: docker.APIClient, number: signal.Signals
+    frozen: Path, engine: docker.APIClient, number: signal.Signals
 ) -> None:
-    folder = new(tmp_path / "told")
-    child = started_run(folder)
+    child = started_run(frozen)
     child.send_signal(number)
     assert child.wait(timeout=30) == 130
-    assert left(engine, folder) == []
+    assert left(engine, frozen) == []
 
 
 def test_killed_with_hosts_that_hang_it_is_cleaned_by_name(
-    tmp_path: Path, engine: docker.APIClient
+    frozen: Path, engine: docker.APIClient
 ) -> None:
-    folder = new(tmp_path / "killed")
-    child = started_run(folder)
+    folder, child = frozen, started_run(frozen)
     # A host that is paused does not see its stdin end, as one that hangs does not.
     for container in left(engine, folder):
         engine.pause(container)

@@ -5,13 +5,13 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
 from hfr_bench.cli.main import run
 from hfr_bench.lab.store import Store
+from hfr_bench.testing.runs import at_work, traces
 
 pytestmark = pytest.mark.tau2
 
@@ -91,8 +91,8 @@ def test_workers_and_hash_seed_change_nothing(finished, folder, capsys):
     assert report_of(finished, capsys) == report_of(folder, capsys)
 
 
-def test_kill_9_loses_at_most_the_running_trials(finished, folder, capsys):
-    assert run(["freeze", str(folder)]) == 0
+def test_kill_9_loses_at_most_the_running_trials(finished, lacking, capsys):
+    folder, before = lacking, traces(lacking)
     child = subprocess.Popen(
         [sys.executable, "-m", "hfr_bench", "run", str(folder)],
         stdout=subprocess.DEVNULL,
@@ -100,15 +100,11 @@ def test_kill_9_loses_at_most_the_running_trials(finished, folder, capsys):
         start_new_session=True,
     )
     try:
-        deadline = time.monotonic() + 60
-        while len(list(folder.glob("trials/*/r1/*.jsonl"))) < 3:
-            assert time.monotonic() < deadline, "the run never got anywhere"
-            assert child.poll() is None, "the run ended before it could be killed"
-            time.sleep(0.002)
+        at_work(child, folder, before)
         os.kill(child.pid, signal.SIGKILL)
     finally:
         child.wait()
-    done = len(list(folder.glob("trials/*/r1/*.jsonl")))
+    done = len(traces(folder))
     assert run(["run", str(folder)]) == 0
     said = capsys.readouterr().out
     assert f"({done} of" in said

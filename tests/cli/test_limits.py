@@ -19,8 +19,8 @@ def report_of(folder: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, Any
     return found
 
 
-def test_a_bound_on_money_stops_early_and_the_report_names_it(finished, folder, capsys):
-    assert run(["freeze", str(folder)]) == 0
+def test_a_bound_on_money_stops_early_and_the_report_names_it(finished, frozen, capsys):
+    folder = frozen
     assert run(["run", str(folder), "--max-cost-usd", "0.5"]) == 1
     assert "stopped early" in capsys.readouterr().out
     stopped = report_of(folder, capsys)
@@ -39,8 +39,8 @@ def test_a_complete_experiment_is_complete_whatever_the_bound(copied, capsys):
     assert "complete" in capsys.readouterr().out
 
 
-def test_the_gate_says_how_much_must_be_graded(folder, capsys):
-    assert run(["freeze", str(folder)]) == 0
+def test_the_gate_says_how_much_must_be_graded(frozen, capsys):
+    folder = frozen
     for gate, code in (("0.01", 0), ("0.9", 1)):
         assert run(["run", str(folder), "--max-cost-usd", "0.5", "--min-valid", gate]) == code
         assert run(["report", str(folder), "--min-valid", gate]) == code
@@ -49,6 +49,7 @@ def test_the_gate_says_how_much_must_be_graded(folder, capsys):
 
 def test_a_registered_bound_of_a_trial_is_an_outcome_and_no_void(folder, edit, capsys):
     edit("controls:", "limits: {max_turns: 2, max_time_s: 500}\ncontrols:")
+    edit(', "airline/14"', "")
     assert run(["freeze", str(folder)]) == 0
     assert run(["run", str(folder), "-n", "2"]) == 0
     found = report_of(folder, capsys)

@@ -12,13 +12,14 @@ import pytest
 from hfr_bench import content
 from hfr_bench.cli.main import run
 from hfr_bench.suites.tau2.adapter import host_python
+from hfr_bench.testing.runs import at_work, traces
 
 pytestmark = pytest.mark.tau2
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_a_signal_ends_a_run_as_interrupted_and_leaves_nothing_behind(folder, tmp_path, number):
-    assert run(["freeze", str(folder)]) == 0
+def test_a_signal_ends_a_run_as_interrupted_and_leaves_nothing_behind(lacking, tmp_path, number):
+    folder, before = lacking, traces(lacking)
     scratch = tmp_path / "scratch"
     scratch.mkdir()
     child = subprocess.Popen(
@@ -28,11 +29,7 @@ def test_a_signal_ends_a_run_as_interrupted_and_leaves_nothing_behind(folder, tm
         text=True,
         env={**os.environ, "TMPDIR": str(scratch)},
     )
-    deadline = time.monotonic() + 60
-    while not list(folder.glob("trials/*/r1/*.jsonl")):
-        assert time.monotonic() < deadline, "the run never got anywhere"
-        assert child.poll() is None, "the run ended before it could be told to"
-        time.sleep(0.002)
+    at_work(child, folder, before)
     child.send_signal(number)
     _, said = child.communicate(timeout=60)
     assert child.returncode == 130
@@ -58,8 +55,8 @@ for n, line in enumerate(sys.stdin.buffer, 1):
 """
 
 
-def test_an_interrupt_waits_for_no_host_and_makes_no_void(folder, tmp_path):
-    assert run(["freeze", str(folder)]) == 0
+def test_an_interrupt_waits_for_no_host_and_makes_no_void(lacking, tmp_path):
+    folder = lacking
     stuck, script = tmp_path / "stuck", tmp_path / "host"
     script.write_text(
         STUCK.format(python=sys.executable, real=str(host_python()), stuck=str(stuck))
@@ -107,8 +104,8 @@ def test_changed_content_is_named_instead_of_blaming_the_data(finished, tmp_path
     assert "fault kinds changed after freezing" in done.stderr
 
 
-def test_a_disk_that_fills_up_ends_the_run_in_words_and_costs_one_trial(finished, folder, capsys):
-    assert run(["freeze", str(folder)]) == 0
+def test_a_disk_that_fills_up_ends_the_run_in_words_and_costs_one_trial(finished, lacking, capsys):
+    folder = lacking
     # No file may grow past 20 blocks of 1 KiB, which is as far as a disk may be from full.
     told = subprocess.run(
         ["bash", "-c", f"ulimit -f 20; exec {sys.executable} -m hfr_bench run {folder}"],

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -12,13 +13,14 @@ import pytest
 
 from hfr_bench.cli.main import run
 from hfr_bench.lab import runlog
+from hfr_bench.lab.register import load
 
 PREREG = """\
 v: 1
 name: stopped
 title: An experiment on the order desk
 origin: rehearsal
-suites: [{suite: shopdesk, pool: base}]
+suites: [{suite: shopdesk, pool: demo}]
 seeds: [1]
 faults: {matrix: stress, rates: [0, 0.2]}
 arms:
@@ -28,14 +30,20 @@ analysis: {baseline: no_retry, resamples: 200}
 """
 
 
-@pytest.fixture
-def desk(tmp_path: Path) -> Path:
-    """A frozen experiment on the order desk: 144 trials, some ten seconds."""
-    folder = tmp_path / "desk"
+@pytest.fixture(scope="module")
+def frozen_desk(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A frozen experiment on the order desk; never changed by a test."""
+    folder = tmp_path_factory.mktemp("desk") / "desk"
     folder.mkdir()
     (folder / "prereg.yaml").write_text(PREREG)
     assert run(["freeze", str(folder)]) == 0
     return folder
+
+
+@pytest.fixture
+def desk(frozen_desk: Path, tmp_path: Path) -> Path:
+    """A copy of it, to be run."""
+    return Path(shutil.copytree(frozen_desk, tmp_path / "desk"))
 
 
 def begun(folder: Path, *options: str) -> "subprocess.Popen[str]":
@@ -72,7 +80,7 @@ def test_a_run_is_stopped_and_resumed(desk, capsys, way):
     assert last is not None
     assert last.end == "interrupted"
     done = {path: path.read_bytes() for path in desk.glob("trials/*/r1/*.jsonl")}
-    assert 0 < len(done) < 144
+    assert 0 < len(done) < load(desk).lock.trials
     for raw in done.values():  # whole and graded: nothing was made a void
         assert json.loads(raw.splitlines()[-1])["body"]["result"]["outcome"] is not None
     assert run(["run", str(desk), "-n", "2"]) == 0

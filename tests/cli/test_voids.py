@@ -10,6 +10,7 @@ import pytest
 from hfr_bench.cli.main import run
 from hfr_bench.lab.store import Store
 from hfr_bench.suites.tau2.adapter import host_python
+from hfr_bench.testing.runs import SMALL
 
 pytestmark = pytest.mark.tau2
 
@@ -58,9 +59,9 @@ def report_of(folder: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, obj
     return found
 
 
-def test_a_dead_host_voids_its_trial_and_the_group_runs_again(finished, folder, mortal, capsys):
+def test_a_dead_host_voids_its_trial_and_the_group_runs_again(finished, lacking, mortal, capsys):
+    folder = lacking
     mortal(deaths=1)
-    assert run(["freeze", str(folder)]) == 0
     assert run(["run", str(folder)]) == 0
     assert "1 void" in capsys.readouterr().out
     rounds = {path.name for path in folder.glob("trials/*/r2")}
@@ -71,7 +72,16 @@ def test_a_dead_host_voids_its_trial_and_the_group_runs_again(finished, folder, 
     assert sum(row["voids"] for row in whole["voids"]) == 0
 
 
+SMALLER = (
+    SMALL.replace(', "airline/14"', "")
+    .replace("[0, 0.2]", "[0.2]")
+    .replace("{arm: hfr}", "{injector_removed: false, a_a: false}\nvoid_rounds: 1")
+)
+"""Each of its voids costs a host: three trials, twice."""
+
+
 def test_a_host_that_always_dies_is_reported_not_scored(folder, mortal, capsys):
+    (folder / "prereg.yaml").write_text(SMALLER)
     mortal(deaths=10_000)
     assert run(["freeze", str(folder)]) == 0
     assert run(["run", str(folder)]) == 1
