@@ -16,6 +16,9 @@ GROUPS = (
     "stores",
 )
 
+CONTENT = "content"
+"""A group of its own: functions that return a plugin's folder of fault kinds and matrices."""
+
 # Names that an extra of this project (or a later release of it) brings.
 _EXTRAS: Mapping[str, str] = MappingProxyType({})
 

@@ -8,7 +8,6 @@ import click
 from rich.console import Console
 from rich.text import Text
 
-from hfr_bench import content
 from hfr_bench.lab.analyse import analyse
 from hfr_bench.lab.cells import difference, head, percent
 from hfr_bench.lab.compare import compare as compared
@@ -30,7 +29,7 @@ WIDTH = 98
 def compare(folder: Path, arm: str, against: str, rate: float | None, as_json: bool) -> int:
     """ARM minus AGAINST in FOLDER's experiment: which trials differ, by how much, what they met."""
     experiment = load(folder)
-    check_content(experiment)
+    faults = check_content(experiment)
     store = Store(folder)
     report = analyse(
         experiment.prereg,
@@ -38,7 +37,7 @@ def compare(folder: Path, arm: str, against: str, rate: float | None, as_json: b
         experiment.plan,
         store,
         experiment.book.schedule,
-        content.kinds(),
+        faults.kinds,
     )
     found = compared(experiment, report, graded(experiment, store), arm, against, rate)
     if as_json:

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import click
 
-from hfr_bench import content
 from hfr_bench.errors import InfrastructureError
 from hfr_bench.lab.database import FILE, Unusable, compact, unusable
 from hfr_bench.lab.index import gather
@@ -27,9 +26,8 @@ def index(folder: Path, compacted: bool, as_json: bool) -> int:
     it up to date by themselves.
     """
     experiment = load(folder)
-    check_content(experiment)
+    kinds = check_content(experiment).kinds
     store = Store(folder, indexed=True)
-    kinds = content.kinds()
     facts = gather(store, Ingest(experiment.prereg, experiment.plan, experiment.book.like, kinds))
     if store.said:
         raise InfrastructureError("; ".join(store.said))

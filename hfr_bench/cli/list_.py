@@ -8,6 +8,7 @@ import click
 
 from hfr_bench import content, plugins
 from hfr_bench.cli.options import place, place_options
+from hfr_bench.lab.offer import all_kinds
 from hfr_bench.lab.wire import Place, open_suite
 from hfr_bench.model.prereg import SuiteSelection
 
@@ -46,9 +47,10 @@ def _plugs(group: str) -> Iterator[Row]:
 
 
 def _faults() -> Iterator[Row]:
-    for kind in content.kinds().values():
+    for kind, whose in all_kinds().values():
         manner = "silent" if kind.silent else "explicit"
-        yield {"name": kind.kind, "layer": kind.layer.value, "manner": manner, "what": kind.title}
+        row = {"name": kind.kind, "layer": kind.layer.value, "manner": manner, "what": kind.title}
+        yield row | {"from": whose}
 
 
 def _mixes() -> Iterator[Row]:

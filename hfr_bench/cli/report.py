@@ -54,7 +54,7 @@ def report(
     """
     experiment = load(folder)
     check_owner(experiment)
-    check_content(experiment)
+    faults = check_content(experiment)
     chosen = [_mix(name) for name in mixes]
     store = Store(folder, indexed=True)
     made = analyse(
@@ -63,7 +63,7 @@ def report(
         experiment.plan,
         store,
         experiment.book.like,
-        content.kinds(),
+        faults.kinds,
         chosen,
     )
     for line in store.said:

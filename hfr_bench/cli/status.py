@@ -5,7 +5,6 @@ from pathlib import Path
 
 import click
 
-from hfr_bench import content
 from hfr_bench.lab.register import check_content, load
 from hfr_bench.lab.status import KindDelivery, Status
 from hfr_bench.lab.status import status as read_status
@@ -21,8 +20,7 @@ _SUMS = ("scheduled", "reached", "delivered", "masked", "not reached")
 def status(folder: Path, as_json: bool, arms: bool) -> int:
     """How far FOLDER's experiment is, and whether its faults arrive. Shows no arm's outcome."""
     experiment = load(folder)
-    check_content(experiment)
-    found = read_status(experiment, content.kinds())
+    found = read_status(experiment, check_content(experiment).kinds)
     click.echo(found.model_dump_json(indent=2) if as_json else "\n".join(_text(found, arms=arms)))
     return 0 if found.delivered else 1
 

@@ -25,7 +25,7 @@ from hfr_bench.faults.reading import Attempt, Landing, Looks, Read, read
 from hfr_bench.faults.shape import answers, declared, lands, wire
 from hfr_bench.model.breakage import DIALECT as HOST
 from hfr_bench.model.breakage import Break
-from hfr_bench.model.effects import Alter, Boundary, Forget, Late, Stale
+from hfr_bench.model.effects import Alter, Altered, Boundary, Forget, Late, Stale
 from hfr_bench.model.report import AuditRow
 from hfr_bench.model.schedule import FaultEvent, FaultSchedule, KindSpec
 from hfr_bench.model.terms import Channel, Layer
@@ -311,7 +311,7 @@ def _mismatch(attempt: Attempt, event: FaultEvent, book: _Book) -> str:
     if (attempt.end.step, attempt.end.attempt) != (attempt.start.step, attempt.start.attempt):
         return f"{where}: the next end belongs to another attempt"
     effect = wire(event, kind, dialect)
-    if isinstance(effect, Boundary | Break):
+    if isinstance(effect, Boundary | Altered | Break):
         problem = _held(effect, attempt, attempt.seen, book, event)
         return f"{where}: {problem}" if problem else ""
     wanted = declared(event, kind, dialect, attempt.sent.timeout_us)
@@ -332,7 +332,11 @@ def _hidden(attempt: Attempt, event: FaultEvent, book: _Book) -> bool:
 
 
 def _held(
-    effect: Boundary | Break, attempt: Attempt, seen: AttemptEnded, book: _Book, event: FaultEvent
+    effect: Boundary | Altered | Break,
+    attempt: Attempt,
+    seen: AttemptEnded,
+    book: _Book,
+    event: FaultEvent,
 ) -> str:
     """What speaks against an effect that needs the real call."""
     tool_us, virtual = book.terms.tool_latency_us, book.terms.virtual
@@ -355,7 +359,7 @@ def _held(
                 or match.effect_mismatch(attempt, lands=False)
                 or held.late(effect, attempt, landed, book.behind.get(attempt.line))
             )
-        case Alter():
+        case Alter() | Altered():
             found = held.altered(attempt, seen, tool_us)
         case Stale():
             found = held.stale(seen, book.old(attempt) or "", tool_us)

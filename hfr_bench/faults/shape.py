@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from hfr_bench.faults.dialects import effect_in
 from hfr_bench.model.breakage import Break
-from hfr_bench.model.effects import Alter, Forget, Late, Stale
+from hfr_bench.model.effects import Alter, Altered, Boundary, Forget, Late, Stale
 from hfr_bench.model.record import text_digest
 from hfr_bench.model.schedule import (
     Close,
@@ -16,11 +16,14 @@ from hfr_bench.model.schedule import (
     Drip,
     FaultEvent,
     KindSpec,
+    Own,
     Respond,
     Rewrite,
     Stall,
-    Wire,
 )
+
+Effect = Respond | Close | Stall | Drip | Cut | Rewrite | Boundary | Break | Altered
+"""What a client can meet: any of `Wire`, and for a plugin's own what it looks like."""
 
 TIMEOUT = "Timeout"
 CLOSED = "ConnectionClosed"
@@ -45,12 +48,14 @@ class Shape(NamedTuple):
     latency_us: int | None = None
 
 
-def wire(event: FaultEvent, kind: KindSpec, dialect: str) -> Wire:
+def wire(event: FaultEvent, kind: KindSpec, dialect: str) -> Effect:
     """The kind's wire effect in a dialect, with the event's parameters filled in.
 
-    Raises KeyError if the kind does not speak the dialect.
+    Of an effect that is a plugin's own, what it looks like. Raises KeyError if the kind does not
+    speak the dialect.
     """
-    effect = effect_in(kind, dialect)
+    stated = effect_in(kind, dialect)
+    effect = stated.looks if isinstance(stated, Own) else stated
     if isinstance(effect, Respond):
         return effect.model_copy(
             update={
@@ -63,16 +68,16 @@ def wire(event: FaultEvent, kind: KindSpec, dialect: str) -> Wire:
     return effect
 
 
-def lands(effect: Wire) -> bool:
+def lands(effect: Effect) -> bool:
     """Whether the request reaches the world, or the model server, under an effect."""
     return not isinstance(effect, Respond | Late) and effect.forward
 
 
-def answers(effect: Wire) -> bool:
+def answers(effect: Effect) -> bool:
     """Whether a client may take what it meets for an answer: the fault is a silent one."""
     if isinstance(effect, Rewrite):
         return effect.answered
-    return isinstance(effect, Alter | Stale)
+    return isinstance(effect, Alter | Altered | Stale)
 
 
 def declared(event: FaultEvent, kind: KindSpec, dialect: str, timeout_us: int) -> Shape:
@@ -95,7 +100,7 @@ def declared(event: FaultEvent, kind: KindSpec, dialect: str, timeout_us: int) -
             return Shape(exception=exception, latency_us=min(stall_us, timeout_us))
         case Rewrite():
             return Shape(200, None)
-        case Alter() | Stale() | Break():  # what these answer is held to the truth of its attempt
+        case Alter() | Altered() | Stale() | Break():  # held to the truth of its attempt
             return Shape(response_digest=None)
 
 

@@ -22,6 +22,7 @@ from hfr_bench import __version__, content
 from hfr_bench.errors import BadInputError, InvalidExperimentError
 from hfr_bench.lab import render, seal
 from hfr_bench.lab.analyse import analyse
+from hfr_bench.lab.offer import own_files
 from hfr_bench.lab.register import (
     LOCK,
     PLAN,
@@ -68,7 +69,7 @@ def gather(experiment: Experiment, place: Place | None = None) -> Content:
 
     Raises BadInputError if suite, kinds, matrix or prices are no longer what was frozen.
     """
-    check_content(experiment)
+    faults = check_content(experiment)
     prereg = experiment.prereg
     place = replace(place or Place(), folder=experiment.path)
     with Bench(prereg, experiment.book, place) as bench:
@@ -87,8 +88,7 @@ def gather(experiment: Experiment, place: Place | None = None) -> Content:
             )
             for task in bench.tasks.values()
         )
-    matrix = content.matrix(prereg.faults.matrix)
-    return Content(matrix=matrix, kinds=content.kinds(), tasks=tasks)
+    return Content(matrix=faults.matrix, kinds=dict(faults.kinds), tasks=tasks)
 
 
 def bundle(
@@ -205,6 +205,7 @@ def _entries(experiment: Experiment, made_of: Content, report: Report) -> dict[s
     folder = experiment.path
     entries: dict[str, Entry] = {name: folder / name for name in (PREREG, LOCK, PLAN)}
     entries |= _below(folder, folder / SCHEDULES, "*.jsonl")
+    entries |= {path.relative_to(folder).as_posix(): path for path in own_files(folder)}
     entries |= {n: p for n, p in _below(folder, folder / TRIALS, "**/*").items() if seal.known(n)}
     if (folder / RUN_LOG).is_file():
         entries[RUN_LOG] = _nameless((folder / RUN_LOG).read_bytes())
@@ -340,6 +341,7 @@ or only that no file changed: `sha256sum -c {seal.MANIFEST}`.
 | `trials/` | the traces, as written; all numbers follow from them |
 | `run.jsonl` | when it was run (hosts and process numbers taken out) |
 | `report.json`, `report.md`, `report.html` | what came out |
+| `kinds/`, `matrices/` | faults of the experiment's own, where it has some |
 | `content.json`, `content/suites/` | fault kinds, matrix, fault points; the suites' contracts |
 | `bundle.json` | what this bundle says of itself, and the end of every hash chain |
 | `environment.json` | what made the report |

@@ -3,15 +3,19 @@
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 
+from hfr_bench import plugins
 from hfr_bench.errors import BadInputError
+from hfr_bench.lab.offer import Faults
 from hfr_bench.model.breakage import DIALECT, Break, Breakage
-from hfr_bench.model.schedule import KindSpec
+from hfr_bench.model.schedule import KindSpec, Own
 from hfr_bench.model.terms import ClockKind
 from hfr_bench.ports.calls import CallPort
 from hfr_bench.ports.exposure import Bearing, Breaking, Exposed
 from hfr_bench.ports.injector import CallInjector, Scene
 from hfr_bench.ports.sandbox import Sandbox
 from hfr_bench.ports.suite import Suite, World
+
+TOOL = "tool"
 
 
 class Nested:
@@ -37,6 +41,36 @@ class Nested:
         with ExitStack() as healing:
             for one in reversed(self._injectors):
                 healing.callback(one.heal)
+
+
+def own_injectors(faults: Faults) -> dict[str, CallInjector]:
+    """The plugins' injectors that the matrix's kinds ask for, by name.
+
+    Raises BadInputError for one that nobody offers, that is none of the tool boundary, or that
+    does not answer for its kind.
+    """
+    made: dict[str, CallInjector] = {}
+    for kind, name in sorted(wanted(faults.kinds, faults.named).items()):
+        if name not in made:
+            made[name] = plugins.find("injectors", name)()
+        injector = made[name]
+        if not hasattr(injector, "wrap"):
+            raise BadInputError(
+                f"the fault kind {kind!r} is played by the injector {name!r}, which is none of "
+                "the tool boundary (`wrap`, see ports/injector.py)"
+            )
+        if kind not in injector.kinds():
+            raise BadInputError(
+                f"the injector {name!r} does not answer for the fault kind {kind!r}; it does for: "
+                f"{', '.join(sorted(injector.kinds())) or 'none'}"
+            )
+    return made
+
+
+def wanted(kinds: Mapping[str, KindSpec], named: set[str]) -> dict[str, str]:
+    """The injector's name of each named kind whose effect is a plugin's own."""
+    effects = {name: kinds[name].wire.get(TOOL) for name in named if name in kinds}
+    return {name: effect.injector for name, effect in effects.items() if isinstance(effect, Own)}
 
 
 def exposed(world: World) -> Exposed | None:

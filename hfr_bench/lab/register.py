@@ -14,6 +14,8 @@ from hfr_bench.errors import BadInputError
 from hfr_bench.lab.book import ScheduleBook, read_book
 from hfr_bench.lab.cohorts import check_cohorts, cohort_notes
 from hfr_bench.lab.designs import TRIALS_MAX, burst_notes, check_fork
+from hfr_bench.lab.offer import Faults
+from hfr_bench.lab.offer import faults as faults_of
 from hfr_bench.lab.plan import Cell, cells, exhaustive_trials, plan_rows
 from hfr_bench.lab.wire import Bench, Place
 from hfr_bench.model.matrix import FaultMatrix
@@ -71,8 +73,8 @@ def freeze(folder: Path, place: Place | None = None) -> Lock:
         raise BadInputError(
             f"{folder}: holds trials of a frozen experiment; freeze a new directory instead"
         )
-    matrix = content.matrix(prereg.faults.matrix)
     with Bench(prereg, place=replace(place or Place(), folder=folder)) as bench:
+        matrix = bench.faults.matrix
         bench.check_answered()
         check_hypotheses(prereg)
         tasks = tuple(bench.tasks.values())
@@ -93,7 +95,7 @@ def freeze(folder: Path, place: Place | None = None) -> Lock:
             generator=planned[0].schedule.generator,
             sources=bench.pins,
             matrix_digest=matrix.digest(),
-            kinds_digest=content.kinds_digest(),
+            kinds_digest=bench.faults.digest,
             prices_digest=bench.backend.prices_digest,
             schedules_digest=read_book(folder / SCHEDULES).digest,
             plan_digest=text_digest(plan_text),
@@ -102,6 +104,7 @@ def freeze(folder: Path, place: Place | None = None) -> Lock:
             notes=(
                 *_notes(prereg, len(tasks)),
                 *notes,
+                *(f"faults: {what} is of {whose}" for what, whose in bench.faults.whose.items()),
                 *getattr(bench.backend, "notes", ()),  # prices that nobody knows
             ),
         )
@@ -152,15 +155,17 @@ def check_sources(experiment: Experiment, bench: Bench) -> None:
         raise _changed(where, "prices", frozen, found)
 
 
-def check_content(experiment: Experiment) -> None:
-    """The fault kinds and the matrix must still be what was frozen. Raises BadInputError."""
-    lock, matrix = experiment.lock, content.matrix(experiment.prereg.faults.matrix)
+def check_content(experiment: Experiment) -> Faults:
+    """The fault kinds and the matrix, which must still be what was frozen. Raises BadInputError."""
+    lock = experiment.lock
+    faults = faults_of(experiment.prereg.faults, experiment.path)
     for what, frozen, found in (
-        ("fault kinds", lock.kinds_digest, content.kinds_digest()),
-        ("fault matrix", lock.matrix_digest, matrix.digest()),
+        ("fault kinds", lock.kinds_digest, faults.digest),
+        ("fault matrix", lock.matrix_digest, faults.matrix.digest()),
     ):
         if frozen != found:
             raise _changed(experiment.path, what, frozen, found)
+    return faults
 
 
 def _changed(where: Path, what: str, frozen: str, found: str) -> BadInputError:

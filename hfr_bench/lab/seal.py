@@ -29,7 +29,7 @@ TRACE = re.compile(r"trials/([^/]+)/r([1-9]\d*)/([^/]+)\.jsonl")
 _KNOWN = re.compile(
     r"prereg\.yaml|prereg\.lock\.json|plan\.jsonl|run\.jsonl|schedules/[^/]+\.jsonl"
     r"|trials/[^/]+/r[1-9]\d*/[^/]+\.jsonl(\.[a-z]+(-\d+)?)?"
-    r"|report\.(json|md|html)|content/suites/.+"
+    r"|report\.(json|md|html)|content/suites/.+|(kinds|matrices)/[^/]+\.yaml"
     rf"|{'|'.join(map(re.escape, (STATEMENT, BUNDLE, CONTENT, ENVIRONMENT, README, MANIFEST)))}"
 )
 

@@ -19,13 +19,15 @@ from hfr_bench import __version__, content
 from hfr_bench.errors import BadInputError, InfrastructureError
 from hfr_bench.faults.shrinking import TRIALS, Events, Shrunk, shrink
 from hfr_bench.lab.book import ScheduleBook
+from hfr_bench.lab.offer import Faults
 from hfr_bench.lab.register import Experiment, check_content, check_sources
 from hfr_bench.lab.store import Store, TrialFile
 from hfr_bench.lab.trial import run_trial
 from hfr_bench.lab.wire import Bench, Place, WorkerScope
+from hfr_bench.model.matrix import FaultMatrix
 from hfr_bench.model.prereg import Preregistration
 from hfr_bench.model.record import Record, short_id, text_digest
-from hfr_bench.model.schedule import FaultSchedule
+from hfr_bench.model.schedule import FaultSchedule, KindSpec
 from hfr_bench.model.terms import End, Origin
 from hfr_bench.model.trace import TraceEvent
 from hfr_bench.model.trial import Outcome, PlanRow, Trial, TrialResult
@@ -68,7 +70,8 @@ class Case(Record):
 
     `trial`: as planned, under the schedule that is left. `faults`: how many there were before.
     `kinds`: digests of the fault kinds that are left. `tried`: trials that it took; `minimal`:
-    False where more would have been needed.
+    False where more would have been needed. `own_kinds`, `matrix`: where some are not ours, what
+    the registration's matrix names.
     """
 
     trial: Trial
@@ -79,11 +82,20 @@ class Case(Record):
     minimal: bool
     kinds: dict[str, str] = {}
     harness_version: str
+    own_kinds: dict[str, KindSpec] = {}
+    matrix: FaultMatrix | None = None
     prereg: Preregistration
+
+    def holding(self, faults: Faults) -> "Case":
+        """The case, with kinds and matrix in it where some are not ours."""
+        if not faults.whose:
+            return self
+        return self.model_copy(update={"own_kinds": faults.foreign, "matrix": faults.matrix})
 
     def text(self) -> str:
         """The file. Of the registration, what was said in it."""
-        data = self.model_dump(mode="json", exclude={"prereg"})
+        ours = {"own_kinds", "matrix"} if self.matrix is None else set()
+        data = self.model_dump(mode="json", exclude={"prereg", *ours})
         data["prereg"] = self.prereg.model_dump(mode="json", exclude_unset=True)
         return yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=100)
 
@@ -139,9 +151,9 @@ def smallest(
     """
     place = place or Place(experiment.path)
     expected = _broke(experiment, row, file, still)
-    check_content(experiment)
+    faults = check_content(experiment)
     whole = experiment.book.schedule(row.trial.schedule_id)
-    with _stage(experiment.prereg, row.trial, whole, place) as stage:
+    with _stage(experiment.prereg, row.trial, whole, place, faults) as stage:
         check_sources(experiment, stage.bench)
         first, events = stage.play(whole)
         if not expected.again(_outcome(first)):
@@ -149,7 +161,6 @@ def smallest(
                 f"trial {row.trial.trial_id} broke by {expected}, but not when it was run again "
                 "under the same schedule: what goes another way each time cannot be shrunk"
             )
-
         left = _left(stage, whole, _met(events), expected, most, place.tell)
         schedule = reduced(whole, left.events)
         case = Case(
@@ -159,11 +170,11 @@ def smallest(
             faults=len(whole.events),
             tried=left.tried + 1,
             minimal=left.minimal,
-            kinds={e.kind: stage.bench.kinds[e.kind].digest() for e in schedule.events},
+            kinds={e.kind: faults.kinds[e.kind].digest() for e in schedule.events},
             harness_version=__version__,
             prereg=experiment.prereg,
         )
-        return _played(stage, case)
+        return _played(stage, case.holding(faults))
 
 
 def replay(case: Case, place: Place | None = None) -> Played:
@@ -173,7 +184,10 @@ def replay(case: Case, place: Place | None = None) -> Played:
         raise BadInputError("the case's registration is not the one of its trial")
     if text_digest(schedule.dumps()) != trial.schedule_digest:
         raise BadInputError("the case's schedule is not the one of its trial")
-    with _stage(case.prereg, trial, schedule, place or Place()) as stage:
+    own, faults = case.own_kinds, None
+    if case.matrix is not None:
+        faults = Faults(content.kinds() | own, case.matrix, dict.fromkeys(own, "the case"))
+    with _stage(case.prereg, trial, schedule, place or Place(), faults) as stage:
         return _played(stage, case)
 
 
@@ -230,14 +244,18 @@ class _Stage:
 
 @contextmanager
 def _stage(
-    prereg: Preregistration, trial: Trial, schedule: FaultSchedule, place: Place
+    prereg: Preregistration,
+    trial: Trial,
+    schedule: FaultSchedule,
+    place: Place,
+    faults: Faults | None,
 ) -> Iterator[_Stage]:
     """A bench for one trial."""
     _check_rehearsal(prereg)
     book = _GrowingBook([schedule.dumps()])
     with (
         tempfile.TemporaryDirectory(prefix="hfr-shrink-") as name,
-        Bench(prereg, book, place) as bench,
+        Bench(prereg, book, place, faults=faults) as bench,
     ):
         bench.reap()
         _check_known(bench, trial)

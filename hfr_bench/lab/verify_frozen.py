@@ -14,6 +14,7 @@ from hfr_bench import content
 from hfr_bench.errors import BadInputError
 from hfr_bench.lab import seal
 from hfr_bench.lab.book import read_book
+from hfr_bench.lab.offer import MATRICES, own_files
 from hfr_bench.lab.plan import Cell, cells, plan_rows
 from hfr_bench.lab.register import LOCK, PLAN, PREREG, SCHEDULES
 from hfr_bench.lab.runlog import RUN_LOG
@@ -21,8 +22,10 @@ from hfr_bench.lab.store import choose
 from hfr_bench.lab.verify_files import Work, judge
 from hfr_bench.model.bundle import Check, Content
 from hfr_bench.model.invocation import Invocation
+from hfr_bench.model.matrix import FaultMatrix
 from hfr_bench.model.prereg import Lock, Preregistration
 from hfr_bench.model.record import Record, digest, text_digest
+from hfr_bench.model.schedule import KindSpec
 from hfr_bench.model.task import OracleStep, TaskSpec
 from hfr_bench.model.trace import TraceEvent, TrialStarted
 from hfr_bench.model.trial import PlanRow
@@ -178,7 +181,7 @@ def _first(work: Work, name: str) -> tuple[str, TrialStarted] | None:
 
 def level_2(work: Work, frozen: Frozen) -> Iterator[Check]:
     """Every fault was drawn from the registration, and nothing else was delivered."""
-    yield _made_of(frozen)
+    yield _made_of(work, frozen)
     planned = list(_cells(frozen))
     yield _schedules(work, frozen, planned)
     yield _plan(work, frozen, planned)
@@ -186,7 +189,7 @@ def level_2(work: Work, frozen: Frozen) -> Iterator[Check]:
     yield _delivered(work, frozen, planned)
 
 
-def _made_of(frozen: Frozen) -> Check:
+def _made_of(work: Work, frozen: Frozen) -> Check:
     """Kinds and matrix are those of the lock; tasks carry its digests of the upstream tasks."""
     lock, made_of = frozen.lock, frozen.content
     kinds = {name: spec.model_dump(mode="json") for name, spec in made_of.kinds.items()}
@@ -203,8 +206,27 @@ def _made_of(frozen: Frozen) -> Check:
     ]
     found = [(task.suite, task.task_id, task.source_digest) for task in made_of.tasks]
     wrong += [] if found == locked else ["tasks are not those of the lock"]
+    wrong += _own_files(work.folder, made_of)
     fine = f"{len(kinds)} kinds, matrix {made_of.matrix.name}, {len(found)} tasks"
     return judge(2, "kinds, matrix and tasks are those frozen", wrong, fine)
+
+
+def _own_files(folder: Path, made_of: Content) -> list[str]:
+    """Kinds and matrices of the experiment's own must be those of content.json, where it has them.
+
+    Others may lie beside them: those that the matrix does not name were never used.
+    """
+    wrong = []
+    for path in own_files(folder):
+        if path.parent.name == MATRICES:
+            same = path.stem != made_of.matrix.name or (
+                content.read_record(path, FaultMatrix) == made_of.matrix
+            )
+        else:
+            kind = content.read_record(path, KindSpec)
+            same = made_of.kinds.get(kind.kind, kind) == kind
+        wrong += [] if same else [f"{path.relative_to(folder)} is not what was frozen"]
+    return wrong
 
 
 def _cells(frozen: Frozen) -> Iterator[Cell]:

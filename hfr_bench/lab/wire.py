@@ -8,14 +8,16 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
-from hfr_bench import content, plugins
+from hfr_bench import plugins
 from hfr_bench.errors import BadInputError, InfrastructureError
 from hfr_bench.faults.ledgers import DIALECT as LEDGER
 from hfr_bench.lab.book import ScheduleBook
 from hfr_bench.lab.fitting import either_way, let_loose, of_service
 from hfr_bench.lab.human import PricedHuman
-from hfr_bench.lab.injecting import Nested, check_borne
+from hfr_bench.lab.injecting import Nested, check_borne, own_injectors
 from hfr_bench.lab.killswitch import KillSwitch, check_contained
+from hfr_bench.lab.offer import Faults
+from hfr_bench.lab.offer import faults as faults_of
 from hfr_bench.model.prereg import (
     Arm,
     Preregistration,
@@ -59,6 +61,7 @@ class Bench(AbstractContextManager["Bench"]):
     """Everything an experiment runs on. Suites open lazily; servers with `serve`.
 
     `strategies`: a user's own by name, for trying out; what is frozen and run names plugs only.
+    `faults`: kinds and matrix; None = those on offer here.
     Raises BadInputError on construction for names that nobody offers.
     """
 
@@ -68,6 +71,7 @@ class Bench(AbstractContextManager["Bench"]):
         book: ScheduleBook | None = None,
         place: Place | None = None,
         strategies: Mapping[str, Callable[..., Strategy]] | None = None,
+        faults: Faults | None = None,
     ) -> None:
         self.prereg = prereg
         self._book = book or ScheduleBook()
@@ -88,7 +92,8 @@ class Bench(AbstractContextManager["Bench"]):
         self.backend: LlmBackend = configured(
             plugins.find("llms", prereg.model.llm), "model.config", **of_service(prereg.model)
         )
-        self.kinds: Mapping[str, KindSpec] = content.kinds()
+        self.faults = faults or faults_of(prereg.faults, self._place.folder)
+        self.kinds: Mapping[str, KindSpec] = self.faults.kinds
         self.upstream = ""
         # Not what schedules are keyed by: a strategy's own draws must not tell it its faults.
         self._chance_salt = text_digest(f"strategy\0{prereg.digest()}")
@@ -163,13 +168,18 @@ class Bench(AbstractContextManager["Bench"]):
     @cached_property
     def gateway(self) -> WireInjector:
         rehearsal = self.prereg.origin is Origin.REHEARSAL
-        gateway: WireInjector = plugins.find("injectors", GATEWAY)(forward_coordinates=rehearsal)
+        gateway: WireInjector = plugins.find("injectors", GATEWAY)(
+            forward_coordinates=rehearsal, kinds=self.kinds
+        )
         return self.switch.wire(gateway)
 
     @cached_property
     def tool_injector(self) -> CallInjector:
-        made = Nested([plugins.find("injectors", name)() for name in (TOOLS, ENVIRONMENT)])
-        return self.switch.calls(made)
+        ours = (
+            plugins.find("injectors", TOOLS)(self.kinds),
+            plugins.find("injectors", ENVIRONMENT)(),
+        )
+        return self.switch.calls(Nested((*own_injectors(self.faults).values(), *ours)))
 
     @cached_property
     def tasks(self) -> dict[tuple[str, str], TaskSpec]:
@@ -278,9 +288,8 @@ class Bench(AbstractContextManager["Bench"]):
 
     def check_answered(self) -> None:
         """Every kind of the registered matrix must have an injector that plays it."""
-        matrix = content.matrix(self.prereg.faults.matrix)
-        named, bursts = self._named_kinds(), self.prereg.faults.bursts
-        self._check_latencies(named)
+        matrix, bursts = self.faults.matrix, self.prereg.faults.bursts
+        self._check_latencies(self.faults.named)
         self._check_contained()
         played = self.gateway.kinds() | self.tool_injector.kinds()
         played |= {name for name, kind in self.kinds.items() if LEDGER in kind.wire}
@@ -296,17 +305,9 @@ class Bench(AbstractContextManager["Bench"]):
                 f"{', '.join(sorted(played))}"
             )
 
-    def _named_kinds(self) -> set[str]:
-        """All kinds that the registration may inject."""
-        mixes = content.matrix(self.prereg.faults.matrix).mixes
-        bursts = self.prereg.faults.bursts
-        return {name for mix in mixes for name in mix.kinds}.union(
-            *(burst.kinds for burst in bursts)
-        )
-
     def _check_contained(self) -> None:
         """What is done to the tools' machine is done in a container, never here."""
-        names = self._named_kinds()
+        names = self.faults.named
         check_contained(self.kinds, names, self._sandboxes.values())
         suites = [(suite, self._sandboxes[name]) for name, suite in self._suites.items()]
         check_borne(self.kinds, names, suites, self.prereg.clock)

@@ -2,6 +2,7 @@
 
 Members of the `Wire` union (`model.schedule`), for the dialect `tool`. Each needs the real call:
 to alter its answer, to hold it back, to have it land late, or without its idempotency key.
+`Altered` is none of them: it is what an effect of a plugin's own (`model.schedule.Own`) looks like.
 """
 
 from typing import Literal
@@ -21,6 +22,16 @@ class Alter(Record):
     type: Literal["alter"] = "alter"
     edit: Literal["number", "row", "instruction"]
     text: str = ""
+    forward: Literal[True] = True
+
+
+class Altered(Record):
+    """The call runs; what is answered is a good answer, but another than the true one.
+
+    How it is altered only the injector knows.
+    """
+
+    type: Literal["altered"] = "altered"
     forward: Literal[True] = True
 
 

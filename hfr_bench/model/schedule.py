@@ -1,11 +1,11 @@
 """Faults as data: what a kind is, and what will happen where, written down before the run."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
 from hfr_bench.model.breakage import Break
-from hfr_bench.model.effects import Boundary
+from hfr_bench.model.effects import Altered, Boundary
 from hfr_bench.model.record import Record
 from hfr_bench.model.terms import Layer, SafeOutcome, SideEffect
 
@@ -88,8 +88,22 @@ class Rewrite(Record):
     forward: Literal[True] = True
 
 
+class Own(Record):
+    """An effect at the tool boundary that only a plugin's injector knows.
+
+    `injector`: its name among the plugs. `settings`: for it alone. `looks`: what its client must
+    meet each time, declared here, so that the audit need not believe the injector.
+    """
+
+    type: Literal["own"] = "own"
+    injector: str
+    settings: dict[str, Any] = {}
+    looks: Annotated[Respond | Close | Stall | Altered, Field(discriminator="type")]
+
+
 Wire = Annotated[
-    Respond | Close | Stall | Drip | Cut | Rewrite | Boundary | Break, Field(discriminator="type")
+    Respond | Close | Stall | Drip | Cut | Rewrite | Boundary | Break | Own,
+    Field(discriminator="type"),
 ]
 
 

@@ -12,7 +12,7 @@ from typing import cast
 
 from hfr_bench.errors import HfrError
 from hfr_bench.faults.cursor import Cursor
-from hfr_bench.faults.shape import declared, wire
+from hfr_bench.faults.shape import answers, declared, wire
 from hfr_bench.model.attempt import Call, Observation
 from hfr_bench.model.effects import Boundary
 from hfr_bench.model.prereg import SuiteSelection
@@ -261,7 +261,10 @@ def _check_seen(
 ) -> None:
     effect = wire(event, kind, DIALECT)
     shape = declared(event, kind, DIALECT, _call(1, 1).timeout_us)
-    _require(not seen.answered, f"{where}: the attempt was answered")
+    silent = answers(effect)
+    was = "answered" if seen.answered else "not answered"
+    _require(seen.answered is silent, f"{where}: the attempt was {was}")
+    _require(not silent or seen.body != "real", f"{where}: the true answer came through")
     _require(seen.exception == shape.exception, f"{where}: seen {seen.exception}")
     if isinstance(effect, Respond):
         _require(seen.status == effect.status, f"{where}: seen status {seen.status}")

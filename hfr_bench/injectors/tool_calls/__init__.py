@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from hfr_bench import content
 from hfr_bench.injectors.tool_calls.boundary import DIALECT, Boundary
-from hfr_bench.model.schedule import KindSpec
+from hfr_bench.model.schedule import KindSpec, Own
 from hfr_bench.ports.calls import CallPort
 from hfr_bench.ports.injector import Scene
 
@@ -23,7 +23,11 @@ class ToolCallInjector:
         self._own = threading.local()
 
     def kinds(self) -> frozenset[str]:
-        return frozenset(name for name, spec in self._specs.items() if DIALECT in spec.wire)
+        return frozenset(
+            name
+            for name, spec in self._specs.items()
+            if DIALECT in spec.wire and not isinstance(spec.wire[DIALECT], Own)
+        )
 
     def wrap(self, inner: CallPort, scene: Scene) -> CallPort:
         boundary = Boundary(inner, scene)

@@ -15,7 +15,7 @@ from hfr_bench.injectors._edits import altered
 from hfr_bench.model.attempt import Call, Observation
 from hfr_bench.model.effects import Alter, Forget, Late, Stale
 from hfr_bench.model.record import json_digest
-from hfr_bench.model.schedule import Close, FaultEvent, Respond, Stall
+from hfr_bench.model.schedule import Close, FaultEvent, Own, Respond, Stall
 from hfr_bench.model.trace import FaultInjected
 from hfr_bench.ports.calls import CallPort
 from hfr_bench.ports.clock import untimed
@@ -70,7 +70,8 @@ class Boundary:
         if event is not None and DIALECT not in self.scene.kinds[event.kind].wire:
             event = None  # of another injector, further in
         waiting = tuple(self._held)
-        seen = self._run(call) if event is None else self._meet(event, call)
+        others = event is not None and isinstance(self._stated(event), Own)
+        seen = self._run(call) if event is None or others else self._meet(event, call)
         if waiting:
             self._retried(call, waiting)
         return seen
@@ -110,6 +111,10 @@ class Boundary:
             f"kind {event.kind}: {effect.type} is no effect of the tool boundary; its `wire.tool` "
             "must be one of those in docs/faults.md"
         )
+
+    def _stated(self, event: FaultEvent) -> object:
+        """The effect as its kind states it. A plugin's own was played around this boundary."""
+        return self.scene.kinds[event.kind].wire.get(DIALECT)
 
     def _silence(self, call: Call, stall_s: float, *, runs: bool) -> Observation:
         """No answer, whether the call runs or not: both look and last the same."""
