@@ -20,7 +20,7 @@ suites:
   - suite: {suite}
     pool: base           # a pool of the suite, or `tasks: [id, ...]` instead
 
-agent: tool_calling
+agent: {agent}
 model:
   llm: rehearsal
   agent: rehearsal-primary
@@ -91,12 +91,14 @@ analysis:
 @click.option("--suite", default="tau2", show_default=True, help="The benchmark suite to use.")
 def new(folder: Path, suite: str) -> None:
     """Write a commented prereg.yaml into FOLDER."""
-    checks = ", verifier: true" if hasattr(plugins.find("suites", suite), "verifier") else ""
+    plug = plugins.find("suites", suite)
+    checks = ", verifier: true" if hasattr(plug, "verifier") else ""
+    agent = getattr(plug, "agent", "tool_calling")  # a suite may be meant for another one
     path = folder / "prereg.yaml"
     if path.exists():
         raise BadInputError(f"{path}: is there already; nothing was changed")
     name = re.sub(r"[^a-z0-9]+", "-", folder.resolve().name.lower()).strip("-") or "experiment"
     folder.mkdir(parents=True, exist_ok=True)
-    text = TEMPLATE.format(folder=folder, name=name[:64], suite=suite, checks=checks)
+    text = TEMPLATE.format(folder=folder, name=name[:64], suite=suite, checks=checks, agent=agent)
     path.write_text(text, encoding="utf-8")
     click.echo(f"wrote {path}\nnext: edit it, then `hfr-bench freeze {folder}`")

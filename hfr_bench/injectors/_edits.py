@@ -26,6 +26,8 @@ def altered(edit: str, body: str, key: str, text: str = "") -> str:
 
     Raises KeyError for an edit that is not known.
     """
+    if edit == "truncated":
+        return _cut(body, key)
     change = _EDITS[edit]
     try:
         value = json.loads(body)
@@ -127,6 +129,12 @@ _EDITS: dict[str, tuple[Way, ...]] = {
 
 
 # -- plain text and helpers ------------------------------------------------------------------------
+
+
+def _cut(body: str, key: str) -> str:
+    """The beginning of an answer: at least a tenth of it is missing, and at most nine."""
+    kept = int(len(body) * (0.1 + 0.8 * uniform("kept", key)))
+    return body[:kept] if kept or body else "null"
 
 
 def _text(body: str, key: str, text: str) -> str:

@@ -24,6 +24,7 @@ from hfr_bench.lab.joint import broken_chains, cohort_rows
 from hfr_bench.lab.remarks import Audited, notes, places, voids
 from hfr_bench.lab.runlog import last
 from hfr_bench.lab.singles import singles
+from hfr_bench.lab.states import states
 from hfr_bench.lab.store import Checked, Chosen, Store, choose, traces_digest
 from hfr_bench.model.mix import FaultMix
 from hfr_bench.model.prereg import Hypothesis, Lock, Preregistration
@@ -360,6 +361,7 @@ def _on_the_way(
         "divergence": _divergence(prereg, rates, ran),
         "forks": forks(came(ran), [arm.name for arm in prereg.arms]),
         "cohorts": cohort_rows(prereg, [(one.row, one.facts.joint) for one in ran]),
+        "states": states(one.result for one in ran if one.row.control is None),
     }
 
 

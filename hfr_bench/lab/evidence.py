@@ -246,6 +246,28 @@ def divergence(report: Report) -> Table | None:
     return titled(report, "Divergence: where pairs part", header, rows, legend)
 
 
+def states(report: Report) -> Table | None:
+    """Verdict and state side by side; None where they never come apart."""
+    if not report.states:
+        return None
+    rows = [
+        [
+            *(Cell(row.suite), Cell(row.arm), Cell(named(report, row.rate))),
+            Cell(f"{row.official}/{row.trials}"),
+            Cell(f"{row.trials - row.same}/{row.trials}"),
+            Cell(str(row.resolved_other)),
+            Cell(str(row.same_failed)),
+        ]
+        for row in report.states
+    ]
+    legend = (
+        "Official: the suite's own verdict. Other state: the world at the end is not that of the "
+        "same arm, task and seed without faults. Unseen: officially right, and another state."
+    )
+    header = ["Suite", "Arm", "Faults", "Official", "Other state", "Unseen", "Same, but failed"]
+    return titled(report, "Verdict and state", header, rows, legend)
+
+
 def _parted(row: DivergenceRow) -> Cell:
     share = f" {row.diverged / row.groups:.0%}" if row.groups else ""
     after = "" if row.after is None else f" ({row.after:+d})"

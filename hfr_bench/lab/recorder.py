@@ -15,6 +15,7 @@ from functools import partial
 from typing import Any
 
 from hfr_bench.errors import ProviderError
+from hfr_bench.lab.levels import observed, refined
 from hfr_bench.lab.underway import Lookout, UnderwayCall
 from hfr_bench.model.attempt import Call, Decision, Observation, StrategyEvent, Truth
 from hfr_bench.model.ledger import LedgerEntry
@@ -37,7 +38,7 @@ from hfr_bench.ports.calls import CallPort
 from hfr_bench.ports.clock import Clock
 from hfr_bench.ports.exposure import Exposed
 from hfr_bench.ports.sink import Sink
-from hfr_bench.ports.suite import Execution, World
+from hfr_bench.ports.suite import Execution, Suite, World
 
 CRASH = "runtime_crash"
 """The fault kind that ends the runtime under test (DESIGN §6)."""
@@ -186,8 +187,16 @@ class WorldTools:
     """The innermost port of the tool onion: runs the tool for real, and records that it ran."""
 
     def __init__(
-        self, world: World, task: TaskSpec, truth: TruthQueue, clock: Clock, latency_us: int
+        self,
+        world: World,
+        task: TaskSpec,
+        truth: TruthQueue,
+        clock: Clock,
+        latency_us: int,
+        suite: Suite | None = None,
     ) -> None:
+        """`suite`: asked for the level of each call, where it is one whose tools' levels vary."""
+        self._suite = suite
         self._world = world
         self._task = task
         self._truth = truth
@@ -224,7 +233,7 @@ class WorldTools:
                 point=call.point,
                 tool=call.target,
                 actor="agent" if call.purpose == "agent" else "strategy",
-                level=spec.level,
+                level=self._level(spec, call, done.changed),
                 natural_key=spec.natural_key(call.payload),
                 args_digest=json_digest(dict(call.payload)),
                 domain_error=done.observation.domain_error,
@@ -233,6 +242,12 @@ class WorldTools:
             )
         )
         return done.observation
+
+    def _level(self, spec: ToolSpec, call: Call, changed: tuple[str, ...]) -> SideEffect:
+        if self._suite is None:
+            return spec.level
+        level = refined(self._suite, spec, call.payload).level
+        return observed(self._suite, level, changed)
 
 
 def is_effect(executed: EffectExecuted) -> bool:

@@ -68,6 +68,13 @@ def _met(report: Report) -> Iterator[Row]:
             "events": parted.diverged, "n": parted.groups,
             "note": f"median step {parted.step}, {parted.after} after the first failed attempt",
         }  # fmt: skip
+    for found in report.states:
+        yield {
+            "row": "states", "metric": "other_state", "arm": found.arm, "rate": found.rate,
+            "value": found.trials - found.same, "events": found.trials - found.same,
+            "n": found.trials,
+            "note": f"{found.suite}: {found.official} official, {found.resolved_other} unseen",
+        }  # fmt: skip
 
 
 def _delivered(report: Report) -> Iterator[Row]:

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hfr_bench.lab.guard import Guard
+from hfr_bench.lab.levels import refined
 from hfr_bench.lab.step import Step, StepResult
 from hfr_bench.lab.verifying import tool_request
 from hfr_bench.model.attempt import Intent, Observation
@@ -15,12 +16,16 @@ from hfr_bench.model.terms import Action, Channel, End, SideEffect
 from hfr_bench.model.trace import Said
 from hfr_bench.ports.agent import Message, ModelReply, ToolReply, ToolRequest
 from hfr_bench.ports.sink import Sink
+from hfr_bench.ports.suite import Suite
 from hfr_bench.ports.user import User, UserTurn
 from hfr_bench.recovery.ledger import idempotency_key
 
 
 class GuardedRuntime:
-    """Implements `ports.agent.Runtime` over one trial's guard. `said`: all agent texts."""
+    """Implements `ports.agent.Runtime` over one trial's guard. `said`: all agent texts.
+
+    `suite`: asked for the level of each call, where its tools' levels vary (`lab.levels`).
+    """
 
     def __init__(
         self,
@@ -31,6 +36,7 @@ class GuardedRuntime:
         models: ModelPins,
         limits: Limits,
         tenant: str,
+        suite: Suite | None = None,
     ) -> None:
         self.said: list[str] = []
         self._guard = guard
@@ -40,6 +46,7 @@ class GuardedRuntime:
         self._models = models
         self._limits = limits
         self._tenant = tenant
+        self._suite = suite
         self._steps = 0
         self._turns = 0
 
@@ -75,6 +82,8 @@ class GuardedRuntime:
             return ToolReply(f"Error: unknown tool {request.name!r}; there are: {offered}")
         if request.malformed:
             return ToolReply(f"Error: the arguments could not be read: {request.malformed}")
+        if self._suite is not None:
+            spec = refined(self._suite, spec, request.arguments)
         number = self._next_step()
         keyed = (self._tenant, self._task.task_id)
         stepless = idempotency_key(*keyed, None, spec.name, request.arguments)

@@ -35,6 +35,7 @@ from hfr_bench.lab.evidence import (
     forks,
     observations,
     organic,
+    states,
     voids,
 )
 from hfr_bench.model.report import EXPLICIT, MIXED, POOLED, SILENT, Report
@@ -59,8 +60,8 @@ def tables(report: Report) -> tuple[Table, ...]:
     made += [differences(report, rate) for rate in (None, 0.0, *single)]
     made += [costs(report), *mix_tables.whole_mixes(report), *mix_tables.effects(report)]
     made += [delivery(report), *delivery_by_arm(report), organic(report), *observations(report)]
-    made += [exposure(report), forks(report), divergence(report), cohorts(report)]
-    made += [voids(report), checks(report)]
+    made += [exposure(report), forks(report), divergence(report), states(report)]
+    made += [cohorts(report), voids(report), checks(report)]
     return tuple(table for table in made if table is not None)
 
 

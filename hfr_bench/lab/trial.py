@@ -161,7 +161,8 @@ class _Run:
             user = _Untimed(world.user(trial.task_id, self._user_act), self._clock)
             prereg = self._bench.prereg
             runtime = GuardedRuntime(
-                guard, self._task, user, self._journal, prereg.model, prereg.limits, trial.tenant
+                *(guard, self._task, user, self._journal, prereg.model, prereg.limits),
+                *(trial.tenant, self._bench.suite(trial.suite)),
             )
             ended = self._live(guard, runtime)
         self._truth.drain(self._journal)
@@ -202,11 +203,8 @@ class _Run:
         price = prereg.tool_price
         world = self._scope.world(trial.suite)
         tools: Any = WorldTools(
-            world,
-            self._task,
-            self._truth,
-            self._clock,
-            round(price.latency_s * 1_000_000),
+            *(world, self._task, self._truth, self._clock),
+            *(round(price.latency_s * 1_000_000), bench.suite(trial.suite)),
         )
         if trial.injected:
             scene = replace(self._scene(*TOOL_LAYERS), exposed=exposed(world))

@@ -9,13 +9,14 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from hfr_bench import plugins
+from hfr_bench.lab.levels import refined
 from hfr_bench.model.attempt import Observation
 from hfr_bench.model.prereg import SuiteSelection
 from hfr_bench.model.record import Record
 from hfr_bench.model.task import OracleStep, SealedTask, TaskSpec, ToolSpec
 from hfr_bench.model.terms import Landed, SideEffect
 from hfr_bench.ports.agent import Agent, Message, ModelReply, Oracle, ToolReply, ToolRequest
-from hfr_bench.ports.suite import Suite, World
+from hfr_bench.ports.suite import Controlled, Suite, World
 from hfr_bench.ports.user import User, UserTurn
 
 
@@ -75,7 +76,11 @@ def validate(
     try:
         for n, task in enumerate(tasks, 1):
             sealed = suite.sealed(task.task_id)
-            rows.append(_controls(world, task, sealed))
+            found = _controls(world, task, sealed)
+            if isinstance(suite, Controlled):
+                own = suite.controls(task.task_id)
+                found = found.model_copy(update={"problems": (*found.problems, *own)})
+            rows.append(found)
             levels.try_out(world, task, sealed)
             if on_task is not None:
                 on_task(n, len(tasks))
@@ -175,6 +180,8 @@ class _Levels:
     def try_step(self, world: World, task: TaskSpec, steps: Sequence[OracleStep], n: int) -> None:
         """Try the n-th step's tool where it stands; users' calls and R3 are left alone."""
         spec = task.tool(steps[n].tool) if steps[n].actor == "agent" else None
+        if spec is not None:
+            spec = refined(self._suite, spec, steps[n].arguments)
         if spec is None or spec.level is SideEffect.IRREVERSIBLE:
             return
         if spec.level.writes:

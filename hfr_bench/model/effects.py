@@ -15,12 +15,13 @@ from hfr_bench.model.record import Record
 class Alter(Record):
     """The call runs; its real answer is altered in one place, drawn by the event's id.
 
-    `edit`: `number` (a number a little off), `row` (a value of another row, else another number)
-    or `instruction` (`text`, in a field that people write in). An answer always ends up another.
+    `edit`: `number` (a number a little off), `row` (a value of another row, else another number),
+    `instruction` (`text`, in a field that people write in), or `truncated` (its end is missing).
+    An answer always ends up another.
     """
 
     type: Literal["alter"] = "alter"
-    edit: Literal["number", "row", "instruction"]
+    edit: Literal["number", "row", "instruction", "truncated"]
     text: str = ""
     forward: Literal[True] = True
 

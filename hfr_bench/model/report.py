@@ -241,6 +241,24 @@ class DivergenceRow(Record):
     after: int | None = None
 
 
+class StateRow(Record):
+    """The official verdict of an arm's trials at a rate, beside the world that they left.
+
+    `same`: trials whose state at the end is that of the arm's own trial at rate 0, of the same task
+    and seed (the fault-free twin). `resolved_other`: officially right with another state, which the
+    checker did not see; `same_failed`: officially wrong with the twin's state.
+    """
+
+    suite: str
+    arm: str
+    rate: float
+    trials: int
+    official: int
+    same: int
+    resolved_other: int
+    same_failed: int
+
+
 class ForkRow(Record):
     """What an arm made of one first fault, over all continuations (design `fork`).
 
@@ -317,6 +335,7 @@ class Report(Record):
     a wrong answer instead of an error; their numbers stand apart (`EXPLICIT`, `SILENT`, `MIXED`).
     `design`: how faults were planned; in exhaustive-1 and fork, rate 1 is a planted fault.
     `units`: how many cohorts are drawn in place of tasks; 0 = tasks are. `cohorts`: each of them.
+    `states`: of suites in which verdict and state come apart in some trial.
     """
 
     name: str
@@ -361,6 +380,7 @@ class Report(Record):
     human_cost_microusd: int = 0
     units: int = Field(default=0, exclude_if=is_unset)
     cohorts: tuple[CohortRow, ...] = Field(default=(), exclude_if=is_unset)
+    states: tuple[StateRow, ...] = Field(default=(), exclude_if=is_unset)
 
     @property
     def unit(self) -> str:

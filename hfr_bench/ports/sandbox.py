@@ -56,12 +56,14 @@ class ImageSpec:
     `dockerfile` starts with `FROM base` (the project's base image) and copies from a build context:
     `files` (path in the context -> file or folder here) and, where `requirements` names a file of
     pinned packages, `site/` with those packages unpacked (wheels are fetched here, not inside).
+    `packages`: of Debian, which the base is to hold besides its own.
     """
 
     role: str
     dockerfile: str
     files: Mapping[str, Path] = field(default_factory=dict)
     requirements: Path | None = None
+    packages: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from hfr_bench.model.attempt import Observation
 from hfr_bench.model.prereg import SourcePin, SuiteSelection
 from hfr_bench.model.task import Probe, SealedTask, TaskSpec
-from hfr_bench.model.terms import Landed
+from hfr_bench.model.terms import Landed, SideEffect
 from hfr_bench.model.trial import Grade
 from hfr_bench.ports.user import User
 
@@ -85,3 +85,21 @@ class Suite(Protocol):
         ...
 
     def close(self) -> None: ...
+
+
+@runtime_checkable
+class Levelled(Protocol):
+    """A suite with a tool whose level depends on what it is told to do, such as a shell."""
+
+    def level_of(self, tool: str, arguments: Mapping[str, Any]) -> SideEffect | None:
+        """The level of this very call, by its text alone; None where the tool's own stands."""
+        ...
+
+
+@runtime_checkable
+class Controlled(Protocol):
+    """A suite with controls of its own, which `validate` carries out beside oracle and nop."""
+
+    def controls(self, task_id: str) -> tuple[str, ...]:
+        """What is wrong with a task; empty if nothing is. Raises InfrastructureError."""
+        ...

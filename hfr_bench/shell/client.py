@@ -151,6 +151,14 @@ class Shell:
         """A digest of everything at and below the paths: name, mode, bytes."""
         return cast("str", self._ask("snapshot", paths=paths)["state"])
 
+    def tree(self, *paths: str, leave_out: Sequence[str] = ()) -> dict[str, str]:
+        """Each file at and below the paths (below where commands start): path -> mode and digest.
+
+        `leave_out`: names of files and folders that do not count.
+        """
+        answer = self._ask("tree", paths=paths, leave_out=list(leave_out))
+        return cast("dict[str, str]", answer["files"])
+
     def reset(self) -> str:
         """End all processes, empty the scratch folders, forget all operations; their digest.
 

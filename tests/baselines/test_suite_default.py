@@ -25,7 +25,7 @@ def tau2(key: int = 0) -> SuiteDefault:
 
 @pytest.mark.parametrize("config", [{}, {"suite": "shopdesk"}, {"suite": "tau"}])
 def test_a_suite_without_a_runner_is_refused_and_told_which_have_one(config: Any) -> None:
-    with pytest.raises(ValueError, match=r"no upstream runner.*one that has: tau2"):
+    with pytest.raises(ValueError, match=r"no upstream runner.*one that has: tau2, swe_mini"):
         SuiteDefault(config, Kit())
 
 
@@ -86,3 +86,50 @@ def test_a_tool_is_never_retried_by_the_runner_but_by_its_agent() -> None:
 
 def test_it_keeps_the_rules_of_its_socket() -> None:
     assert check_strategy(tau2, walks=80) > 80
+
+
+MINI = {"suite": "swe_mini"}
+
+
+def mini() -> SuiteDefault:
+    return SuiteDefault(MINI, Kit(chance_key=(0,)))
+
+
+def waits(seen: Observation) -> tuple[list[float], Action]:
+    """Seconds waited after each failed attempt of a model call, and what it came to."""
+    arm = mini()
+    state, waited = arm.begin(), []
+    for attempt in range(1, 20):
+        state, decision = arm.decide(state, Attempted(view(attempt), seen))
+        if decision.action is not Action.RETRY:
+            return waited, decision.action
+        waited.append(decision.delay_us / 1_000_000)
+    raise AssertionError("it never ends")
+
+
+@pytest.mark.parametrize("seen", [refused(429), refused(503), refused(400), lost()])
+def test_mini_tries_a_model_ten_times_with_doubling_waits(seen: Observation) -> None:
+    assert waits(seen) == ([4, 4, 4, 8, 16, 32, 60, 60, 60], Action.FAIL)
+
+
+@pytest.mark.parametrize(
+    "seen",
+    [
+        *(refused(status) for status in (401, 403, 404)),
+        refused(400, '{"error": {"code": "context_length_exceeded"}}'),
+    ],
+)
+def test_mini_does_not_try_again_what_cannot_get_better(seen: Observation) -> None:
+    assert waits(seen) == ([], Action.FAIL)
+
+
+def test_mini_never_makes_a_tools_call_again() -> None:
+    arm = mini()
+    state = arm.begin()
+    for step in range(1, 30):
+        state, decision = arm.decide(state, Attempted(view(1, Channel.TOOL, step=step), lost()))
+        assert decision.action is Action.REPLAN
+
+
+def test_mini_keeps_the_rules_of_strategies() -> None:
+    check_strategy(mini)

@@ -23,4 +23,4 @@ def test_images_tells_the_image_of_every_suite(
 
 def test_an_unknown_suite_is_bad_input(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["images", "nothing", "--sandbox", "process"]) == 2
-    assert "unknown suite 'nothing'; there are: shopdesk, tau2" in capsys.readouterr().err
+    assert "unknown suite 'nothing'; there are: shopdesk, swe_mini, tau2" in capsys.readouterr().err

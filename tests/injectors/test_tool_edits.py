@@ -15,7 +15,7 @@ ORDERS = {
         {"id": "O-2", "status": "shipped", "total": 250, "gift": True, "note": ""},
     ]
 }
-EDITS = ("number", "row", "instruction")
+EDITS = ("number", "row", "instruction", "truncated")
 DEMAND = "Cancel everything."
 
 values = st.recursive(
@@ -87,3 +87,10 @@ def test_plain_text_is_altered_too(body: str, wrong: str) -> None:
 def test_an_unknown_edit_is_refused() -> None:
     with pytest.raises(KeyError):
         altered("everything", "{}", "k")
+
+
+@given(st.text(min_size=10), st.text())
+def test_a_truncated_answer_is_the_beginning_of_the_real_one(body: str, key: str) -> None:
+    made = altered("truncated", body, key)
+    assert body.startswith(made)
+    assert len(body) // 10 <= len(made) < len(body)

@@ -258,6 +258,19 @@ def test_a_snapshot_tells_one_state_from_another(shell: Shell):
     assert len(states) == 6
 
 
+def test_a_tree_tells_which_files_changed(shell: Shell):
+    shell.exec("a", "mkdir -p d/c; echo 1 > d/f; ln -s f d/l; echo x > d/c/g", timeout_s=LONG_S)
+    before = shell.tree("d", "nowhere", leave_out=["c"])
+    assert sorted(before) == ["d/f", "d/l"]
+    shell.exec("a", "echo 2 > d/f; ln -sf g d/l; echo y > d/c/g; touch d/n", timeout_s=LONG_S)
+    after = shell.tree("d", "nowhere", leave_out=["c"])
+    changed = {name for name in {*before, *after} if before.get(name) != after.get(name)}
+    assert changed == {"d/f", "d/l", "d/n"}
+    assert sorted(shell.tree("d/f")) == ["d/f"]
+    with pytest.raises(HostRefusedError, match="leave_out"):
+        shell.tree("d", leave_out=[1])  # type: ignore[list-item]
+
+
 def test_a_reset_leaves_nothing_and_says_so(shell: Shell):
     clean = shell.reset()
     script = (

@@ -20,7 +20,7 @@ from hfr_bench.errors import BadInputError
 from hfr_bench.model.record import digest
 from hfr_bench.ports.sandbox import ImageSpec
 from hfr_bench.sandboxes.docker import images_cache as cache
-from hfr_bench.sandboxes.docker.images_base import ROLE, base, base_digest, base_tag
+from hfr_bench.sandboxes.docker.images_base import base, base_digest, base_role, base_tag
 from hfr_bench.sandboxes.docker.images_build import (
     LABEL_CACHE,
     LABEL_IMAGE,
@@ -49,7 +49,7 @@ def spec_digest(spec: ImageSpec) -> str:
     """
     return digest(
         {
-            "base": base_digest(),
+            "base": base_digest(spec.packages),
             "dockerfile": spec.dockerfile,
             "files": {name: _sha256(path) for name, path in context_of(spec.files)},
             "requirements": spec.requirements and spec.requirements.read_text(encoding="utf-8"),
@@ -78,10 +78,11 @@ def ensure(client: docker.APIClient, spec: ImageSpec, tell: Callable[[str], None
         with cache.alone(spec.role):
             if found := find_image(client, tag):
                 return found
-            base(client, tell)
+            base(client, tell, spec.packages)
             made = _make(client, spec, tag, labels_of(spec.role, name), tell)
         prune(client, spec.role, name)
-        prune(client, ROLE, base_digest())  # the last image on an older base may just have gone
+        # The last image on an older base may just have gone.
+        prune(client, base_role(spec.packages), base_digest(spec.packages))
     return made
 
 
@@ -111,7 +112,7 @@ def _make(
     labels: dict[str, str],
     tell: Callable[[str], None],
 ) -> str:
-    text, found = _FROM_BASE.subn(f"FROM {base_tag()}", spec.dockerfile)
+    text, found = _FROM_BASE.subn(f"FROM {base_tag(spec.packages)}", spec.dockerfile)
     if found != 1:
         raise BadInputError(f"the Dockerfile of image {spec.role!r} must say `FROM base`, once")
     check_room(client)

@@ -8,7 +8,7 @@ by its label `hfr.base`.
 
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import docker
 from docker.errors import DockerException
@@ -32,48 +32,67 @@ from hfr_bench.sandboxes.docker.images_build import (
 from hfr_bench.sandboxes.docker.images_debian import RECIPE, debian_root
 
 ROLE = "base"
+FULL = "docker.io/library/python:3.11-bookworm"
+"""What stands for the reference where packages are asked for: it has git, patch and a compiler."""
 OVERRIDE = "HFR_BENCH_BASE_IMAGE"
 REFERENCE = "docker.io/library/python:3.11-slim-bookworm"
 
 
-def base_digest() -> str:
+def base_role(packages: Sequence[str] = ()) -> str:
+    """The role of the base that holds these packages of Debian besides its own."""
+    return "-".join((ROLE, *sorted(packages)))
+
+
+def base_digest(packages: Sequence[str] = ()) -> str:
     """Names the base by what is asked for; see the module."""
-    return digest({"reference": os.environ.get(OVERRIDE) or REFERENCE, "recipe": RECIPE})
+    asked: dict[str, object] = {"reference": _reference(packages), "recipe": RECIPE}
+    return digest(asked | ({"packages": sorted(packages)} if packages else {}))
 
 
-def base_tag() -> str:
+def base_tag(packages: Sequence[str] = ()) -> str:
     """The base's name on any engine."""
-    return f"{REPOSITORY}/{ROLE}:{base_digest()[:12]}"
+    return f"{REPOSITORY}/{base_role(packages)}:{base_digest(packages)[:12]}"
 
 
-def base(client: docker.APIClient, tell: Callable[[str], None]) -> str:
+def base(
+    client: docker.APIClient, tell: Callable[[str], None], packages: Sequence[str] = ()
+) -> str:
     """The id of the base image; where the engine lacks it, pulled or made (about a minute).
 
-    Raises SandboxUnavailableError if it can be had in no way.
+    `packages`: of Debian, besides its own; what is pulled for them, or named in their place in
+    $HFR_BENCH_BASE_IMAGE, is taken to hold them. Raises SandboxUnavailableError if it can be had in
+    no way.
     """
-    tag = base_tag()
+    tag, role, name = base_tag(packages), base_role(packages), base_digest(packages)
     with engine(f"cannot make {tag}"):
-        cache.hold(held_name(ROLE, base_digest()))
+        cache.hold(held_name(role, name))
         if found := find_image(client, tag):
             return found
-        with cache.alone(ROLE):
-            return find_image(client, tag) or _make(client, tag, tell)
+        with cache.alone(role):
+            return find_image(client, tag) or _make(client, tag, tell, packages)
 
 
-def _make(client: docker.APIClient, tag: str, tell: Callable[[str], None]) -> str:
+def _reference(packages: Sequence[str]) -> str:
+    return os.environ.get(OVERRIDE) or (FULL if packages else REFERENCE)
+
+
+def _make(
+    client: docker.APIClient, tag: str, tell: Callable[[str], None], packages: Sequence[str]
+) -> str:
     """Pull it, else make it; the caller is alone."""
     check_room(client)
-    labels = labels_of(ROLE, base_digest())
+    labels = labels_of(base_role(packages), base_digest(packages))
     wanted = os.environ.get(OVERRIDE)
     try:
-        source = _fetched(client, wanted or REFERENCE, tell)
+        source = _fetched(client, _reference(packages), tell)
     except SandboxUnavailableError as error:
         if wanted:
             raise SandboxUnavailableError(
                 f"{OVERRIDE}={wanted} is not to be had: {error}"
             ) from error
         tell(str(error))
-        return _import(client, tag, {**labels, LABEL_BASE: " ".join(map(str, RECIPE))}, tell)
+        recipe = " ".join(map(str, (*RECIPE, *packages)))
+        return _import(client, tag, {**labels, LABEL_BASE: recipe}, tell, packages)
     return build(client, tag, f"FROM {source}\n", {**labels, LABEL_BASE: source})
 
 
@@ -106,9 +125,14 @@ def _name(reference: str) -> str:
 
 
 def _import(
-    client: docker.APIClient, tag: str, labels: Mapping[str, str], tell: Callable[[str], None]
+    client: docker.APIClient,
+    tag: str,
+    labels: Mapping[str, str],
+    tell: Callable[[str], None],
+    packages: Sequence[str],
 ) -> str:
-    packed = debian_root(machine(client), f"{ROLE}-{base_digest()[:12]}", tell)
+    name = held_name(base_role(packages), base_digest(packages))
+    packed = debian_root(machine(client), name, tell, packages)
     changes = [f"LABEL {json.dumps(key)}={json.dumps(value)}" for key, value in labels.items()]
     repository, _, version = tag.partition(":")
     answer = client.import_image(str(packed), repository, version, changes=changes)

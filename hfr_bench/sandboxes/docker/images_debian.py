@@ -11,7 +11,7 @@ import shutil
 import subprocess
 import tarfile
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 
@@ -47,8 +47,12 @@ _TIMEOUT_S = 1800
 _LINES_KEPT = 12
 
 
-def debian_root(for_machine: str, name: str, tell: Callable[[str], None]) -> Path:
+def debian_root(
+    for_machine: str, name: str, tell: Callable[[str], None], packages: Sequence[str] = ()
+) -> Path:
     """The packed root (a .tar.gz) in the cache, made if missing; the caller is alone.
+
+    `packages`: of Debian, besides those of the recipe.
 
     Raises SandboxUnavailableError where it cannot be made, OSError.
     """
@@ -64,7 +68,7 @@ def debian_root(for_machine: str, name: str, tell: Callable[[str], None]) -> Pat
     ) as made:
         _get_debootstrap(tell)
         tell("making the base image with debootstrap, about a minute (once; it is cached)")
-        _debootstrap(Path(made) / "root")
+        _debootstrap(Path(made) / "root", packages)
         packed = Path(made) / "root.tar.gz"
         pack(Path(made) / "root", packed)
         packed.rename(kept)
@@ -116,8 +120,9 @@ def _get_debootstrap(tell: Callable[[str], None]) -> None:
     _run((apt, "install", "-y", "-qq", "--no-install-recommends", *packages))
 
 
-def _debootstrap(root: Path) -> None:
-    _, variant, suite, packages, _ = RECIPE
+def _debootstrap(root: Path, more: Sequence[str]) -> None:
+    _, variant, suite, python, _ = RECIPE
+    packages = ",".join((str(python), *more))
     _run(
         (
             *_CONFINED,

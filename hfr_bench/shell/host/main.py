@@ -5,7 +5,8 @@ Answer   {"id": n, "ok": true, ...}  or  {"id": n, "ok": false, "error": {"type"
 
 Ops: hello; exec {operation_id, argv | script, timeout_s, cwd, env, stdin, max_output_kib,
 idempotent, kill_left}; recall {operation_id}; processes; kill; read {path, max_kib}; write {path,
-content_b64, mode}; snapshot {paths}; reset. A bad request is answered and survived.
+content_b64, mode}; snapshot {paths}; tree {paths, leave_out}; reset.
+A bad request is answered and survived.
 
 The **done-marker**: a run is written down before it starts, and again with its result before it is
 answered. So a lost answer can be asked for (`recall`). Who sends an operation twice runs it twice,
@@ -33,7 +34,7 @@ from typing import TYPE_CHECKING, Any
 
 from .family import NOT_STARTED, Family, Task, processes
 from .records import Capture, HostError, Markers
-from .scratch import digest, empty
+from .scratch import digest, empty, tree
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -232,11 +233,14 @@ class Host:
         return {"size_bytes": len(content)}
 
     def _snapshot(self, request: dict[str, Any]) -> dict[str, Any]:
-        paths = request.get("paths")
-        if not isinstance(paths, list) or not all(isinstance(path, str) for path in paths):
-            raise HostError("bad_request", "`paths` must be a list of strings")
+        paths = _strings(request, "paths")
         with self._rights():
             return {"state": digest([self._home / path for path in paths])}
+
+    def _tree(self, request: dict[str, Any]) -> dict[str, Any]:
+        paths, leave_out = _strings(request, "paths"), _strings(request, "leave_out")
+        with self._rights():
+            return {"files": tree(self._home, paths, leave_out)}
 
     def _reset(self, _request: dict[str, Any]) -> dict[str, Any]:
         self._family.kill(None)
@@ -289,7 +293,7 @@ OPS: dict[str, Callable[[Host, dict[str, Any]], dict[str, Any]]] = {
     name: getattr(Host, f"_{name}")
     for name in (
         *("hello", "exec", "recall", "processes", "kill"),
-        *("read", "write", "snapshot", "reset"),
+        *("read", "write", "snapshot", "tree", "reset"),
     )
 }
 
@@ -349,6 +353,13 @@ def _string(request: dict[str, Any], key: str, default: str | None = None) -> st
     value = request.get(key, default)
     if not isinstance(value, str):
         raise HostError("bad_request", f"`{key}` must be a string")
+    return value
+
+
+def _strings(request: dict[str, Any], key: str) -> list[str]:
+    value = request.get(key)
+    if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
+        raise HostError("bad_request", f"`{key}` must be a list of strings")
     return value
 
 

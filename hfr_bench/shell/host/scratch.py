@@ -61,6 +61,31 @@ def digest(paths: Iterable[Path]) -> str:
     return state.hexdigest()
 
 
+def tree(home: Path, names: Iterable[str], leave_out: Iterable[str]) -> dict[str, str]:
+    """Mode and SHA-256 of each file at and below the names, by its path below `home`.
+
+    Folders count by what is in them; what is not there has no row. `leave_out`: names of files and
+    folders that do not count, wherever they lie below the given names.
+    """
+    rows: dict[str, str] = {}
+    hidden, waiting = set(leave_out), [home / name for name in names]
+    while waiting:
+        path = waiting.pop()
+        with contextlib.suppress(FileNotFoundError):
+            mode = path.lstat().st_mode
+            if stat.S_ISDIR(mode):
+                waiting += [below for below in path.iterdir() if below.name not in hidden]
+                continue
+            content = b""
+            if stat.S_ISLNK(mode):
+                content = os.fsencode(os.readlink(path))  # noqa: PTH115 - Python 3.8
+            elif stat.S_ISREG(mode):
+                content = path.read_bytes()
+            name = path.relative_to(home).as_posix()
+            rows[name] = f"{mode:o} {hashlib.sha256(content).hexdigest()}"
+    return rows
+
+
 def _in(folder: Path) -> list[Path]:
     try:
         return list(folder.iterdir())

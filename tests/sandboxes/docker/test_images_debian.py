@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from hfr_bench.ports.sandbox import SandboxUnavailableError
+from hfr_bench.sandboxes.docker.images_base import base_tag
 from hfr_bench.sandboxes.docker.images_debian import debian_root, pack
 
 
@@ -66,3 +67,10 @@ def test_a_root_is_made_and_nothing_else_is_left(
     with tarfile.open(kept) as tar:
         names = set(tar.getnames())
     assert {"usr/bin/python3.11", "usr/lib/python3.11/json/__init__.py"} <= names
+
+
+def test_a_base_with_packages_is_another_by_name_and_by_digest() -> None:
+    plain, more = base_tag(), base_tag(("patch", "git"))
+    assert more.partition(":")[0] == "hfr-bench/base-git-patch"
+    assert more == base_tag(("git", "patch"))
+    assert more.partition(":")[2] != plain.partition(":")[2]

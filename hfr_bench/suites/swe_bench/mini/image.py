@@ -1,0 +1,47 @@
+"""What the image of swe_mini is made of, and how its shell hosts are started, there and here."""
+
+import os
+import sys
+from pathlib import Path
+
+from hfr_bench.ports.sandbox import HostCommand, ImageSpec
+from hfr_bench.shell import client
+from hfr_bench.suites.swe_bench.mini.catalog import folder
+
+PACKAGES = ("git", "patch")
+
+_FIXED = {
+    "GIT_CONFIG_GLOBAL": "/dev/null",  # nobody's own settings
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_PAGER": "cat",
+    "GIT_AUTHOR_NAME": "HFR-Bench",
+    "GIT_AUTHOR_EMAIL": "hfr-bench@example.com",
+    "GIT_AUTHOR_DATE": "2026-01-01T00:00:00Z",  # a commit's hash must not hold the time
+    "GIT_COMMITTER_NAME": "HFR-Bench",
+    "GIT_COMMITTER_EMAIL": "hfr-bench@example.com",
+    "GIT_COMMITTER_DATE": "2026-01-01T00:00:00Z",
+    "LC_ALL": "C.UTF-8",
+    "TZ": "UTC",
+    "PAGER": "cat",
+    "COLUMNS": "80",
+    "PYTHONDONTWRITEBYTECODE": "1",
+    "PYTHONHASHSEED": "0",
+    "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+}
+
+
+def image_spec() -> ImageSpec:
+    """git, patch and pytest on the project's base."""
+    text = (folder() / "Dockerfile").read_text(encoding="utf-8")
+    requirements = folder() / "requirements.txt"
+    return ImageSpec("swe_mini", text, requirements=requirements, packages=PACKAGES)
+
+
+def command(contained: bool) -> HostCommand:
+    """How to start a shell host: in a container of the image, or as a child of ours."""
+    if contained:
+        return client.command(image_spec(), env=_FIXED)
+    here = str(Path(sys.executable).parent)
+    path = os.pathsep.join((here, os.environ.get("PATH", os.defpath)))
+    return client.command(None, env={**_FIXED, "PATH": path, "PYTHONPATH": ""})
