@@ -7,6 +7,7 @@ nothing needs any more is an offence too.
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 REPO = Path(__file__).resolve().parents[1]
@@ -140,7 +141,13 @@ def _sources(*tops: str) -> Iterator[tuple[str, str]]:
 
 def _trees(*tops: str) -> Iterator[tuple[str, ast.Module]]:
     for path, text in _sources(*tops):
-        yield path, ast.parse(text)
+        yield path, _parsed(text)
+
+
+@cache
+def _parsed(text: str) -> ast.Module:
+    """Each file is parsed once for all rules."""
+    return ast.parse(text)
 
 
 def _texts() -> Iterator[Path]:

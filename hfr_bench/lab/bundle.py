@@ -137,8 +137,10 @@ def this_machine(experiment: Experiment, *, places: bool = True) -> Scanner:
     return Scanner(os.environ, folders if places else ())
 
 
-def pages(report: Report) -> dict[str, bytes]:
+def pages(report: Report, *, drawn: bool = True) -> dict[str, bytes]:
     """A report as the bundle's files; HTML only where its libraries are installed.
+
+    `drawn`: HTML at all, which takes most of the time.
 
     Equal reports give equal bytes, given equal `PACKAGES`.
     """
@@ -147,10 +149,11 @@ def pages(report: Report) -> dict[str, bytes]:
         "report.md": render.to_markdown(report),
         seal.README: _readme(report),
     }
-    with suppress(ImportError):
-        from hfr_bench.lab.render_html import to_html  # noqa: PLC0415 - it draws: a second to load
+    if drawn:
+        with suppress(ImportError):
+            from hfr_bench.lab.render_html import to_html  # noqa: PLC0415 - a second to load
 
-        made["report.html"] = to_html(report)
+            made["report.html"] = to_html(report)
     return {name: text.encode() for name, text in made.items()}
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from hfr_bench import __version__
 from hfr_bench.errors import BadInputError, HfrError
-from hfr_bench.lab import seal
+from hfr_bench.lab import render, seal
 from hfr_bench.lab.analyse import analyse
 from hfr_bench.lab.book import read_book
 from hfr_bench.lab.bundle import describe, environment, pages
@@ -139,7 +139,7 @@ def level_3(work: Work, frozen: Frozen) -> Iterator[Check]:
 
 def _numbers(work: Work, made: Report) -> Check:
     title = f"{seal.REPORT} follows from the traces"
-    again = json.loads(pages(made)[seal.REPORT])
+    again = json.loads(render.to_json(made))
     try:
         said = json.loads(work.kept.get(seal.REPORT, b""))
     except ValueError as error:
@@ -205,10 +205,11 @@ def _pages(work: Work, made: Report) -> Iterator[Check]:
     except ValueError:
         by = None
     here = environment()
-    for name, text in pages(made).items():
+    # A bundle may have been made where no page could be drawn.
+    for name, text in pages(made, drawn="report.html" in work.kept).items():
         said = work.kept.get(name)
-        if name == seal.REPORT or (said is None and name.endswith(".html")):
-            continue  # a bundle may have been made where no page could be drawn
+        if name == seal.REPORT:
+            continue
         title = f"{name} shows that report"
         if said == text:
             yield Check(level=3, check=title, ok=True, detail=f"{len(text)} bytes")

@@ -44,11 +44,18 @@ BODIES = {
     "deep": "[" * 3_000,
     "page": "<!doctype html><title>Well, this is odd</title><h1>Try again in 0 s</h1>",
 }
+STATUSES = {
+    299: ("nothing", "binary", "huge"),
+    418: ("page", "other words"),
+    460: ("deep", "page"),
+    599: ("nothing", "other words"),
+    700: ("binary", "huge", "deep"),
+}
 ODD = {
     **{
-        f"{status} {name}": Observation(answered=False, status=status, body=body)
-        for status in (299, 418, 460, 599, 700)
-        for name, body in BODIES.items()
+        f"{status} {name}": Observation(answered=False, status=status, body=BODIES[name])
+        for status, names in STATUSES.items()
+        for name in names
     },
     **{
         name: Observation(answered=False, exception=name)

@@ -10,7 +10,7 @@ from hfr_bench.lab.synthetic.render import paragraph
 from hfr_bench.lab.synthetic.studies import Effort
 
 ARMS = ("FixedRetry3", "HFR, neither", "HFR, breaker")
-SMALL = Effort(tasks=500, seeds=1, arms=ARMS)
+SMALL = Effort(tasks=250, seeds=1, arms=ARMS)
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ from hfr_bench.lab.synthetic.render import lines
 from hfr_bench.lab.synthetic.tables import TABLES, Size, study
 from hfr_bench.lab.synthetic.targets import targets
 
-QUICK = Size.of(2, 1500)
+QUICK = Size.of(2, 800)
 
 
 def run(arm, rules="paper", tasks=3000, seed=1, here=None, **given):
