@@ -30,6 +30,7 @@ VERBS = {
     "shrink": ("shrink:shrink", "The smallest schedule that still breaks a trial, as a case."),
     "telemetry": ("telemetry:telemetry", "Metrics, alerts, decision events and spans."),
     "inbox": ("inbox:inbox", "Escalations that wait for a person; --answer them."),
+    "review": ("review:review", "A blinded spot check: people rate a keyed sample of trials."),
     "classify": ("classify:classify", "What recorded responses mean: class, evidence, action."),
     "bundle": ("bundle:bundle", "Pack an experiment so that a stranger can check it."),
     "verify": ("verify:verify", "Check a bundle: integrity, registration, schedules, numbers."),

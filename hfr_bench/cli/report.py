@@ -11,6 +11,7 @@ from hfr_bench.lab.analyse import analyse
 from hfr_bench.lab.execute import check_owner
 from hfr_bench.lab.mixes import check
 from hfr_bench.lab.register import check_content, load
+from hfr_bench.lab.review.summary import with_review
 from hfr_bench.lab.store import Store
 from hfr_bench.model.mix import FaultMix
 from hfr_bench.model.report import Report
@@ -66,6 +67,7 @@ def report(
         faults.kinds,
         chosen,
     )
+    made = with_review(made, experiment)
     for line in store.said:
         click.echo(line, err=True)
     form = _form(form, as_json, output)

@@ -28,6 +28,7 @@ from hfr_bench.lab.cells import (
 )
 from hfr_bench.lab.evidence import checks, cohorts, delivery, organic, voids
 from hfr_bench.lab.mix_tables import mixes
+from hfr_bench.lab.reviewed import csv_rows, reviewed
 from hfr_bench.lab.rows import COLUMNS, evidence
 from hfr_bench.lab.tables import COSTS, PAIRED, A, B, C, tables
 from hfr_bench.model.report import POOLED, HypothesisRow, Report
@@ -174,13 +175,13 @@ def summary(report: Report) -> tuple[Table, ...]:
     """The first page: the headline, what it is compared with, and whether to believe it."""
     made = [headline(report), _calm(report), _decisive(report), *mixes(report)]
     made += [delivery(report), organic(report), cohorts(report)]
-    made += [checks(report), voids(report), hypotheses(report)]
+    made += [checks(report), voids(report), hypotheses(report), *reviewed(report.review)]
     return tuple(table for table in made if table is not None)
 
 
 def whole(report: Report) -> tuple[Table, ...]:
     """All tables: headline and hypotheses, then the detailed ones."""
-    made = [headline(report), hypotheses(report), *tables(report)]
+    made = [headline(report), hypotheses(report), *tables(report), *reviewed(report.review)]
     return tuple(table for table in made if table is not None)
 
 
@@ -302,6 +303,8 @@ def to_csv(report: Report) -> str:
         writer.writerow({"origin": report.origin.value, "row": "difference"} | fields)
     for line in evidence(report):
         writer.writerow({"origin": report.origin.value} | line)
+    for rated in csv_rows(report.review):
+        writer.writerow({"origin": report.origin.value} | rated)
     for row in report.hypotheses:
         shared = {"metric", "arm", "against", "rate", "pool", "low", "high", "method"}
         fields = row.model_dump(include=shared) | {"value": row.difference}

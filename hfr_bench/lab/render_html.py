@@ -15,6 +15,7 @@ from markupsafe import Markup, escape
 from hfr_bench.lab import evidence, mix_tables, render, tables
 from hfr_bench.lab.cells import Cell, Table, flat, named, single_rates, yardsticks
 from hfr_bench.lab.figures import Figure, forests, planes
+from hfr_bench.lab.reviewed import reviewed
 from hfr_bench.model.report import POOLED, Report
 from hfr_bench.model.terms import Origin
 
@@ -107,6 +108,7 @@ def _sections(report: Report) -> list[Section]:
         _one("cohorts", "What cohorts share", report, evidence.cohorts(report)),
         _voids(report),
         _hypotheses(report),
+        _one("review", "Blinded spot check", report, *reviewed(report.review)),
         _one("controls", "Controls", report, evidence.checks(report)),
         _reproduce(report),
         Section("glossary", "Columns", terms=_terms(report)),

@@ -331,7 +331,7 @@ class Bench(AbstractContextManager["Bench"]):
 
 @contextmanager
 def open_suite(
-    name: str, place: Place, default: str = "process"
+    name: str, place: Place, default: str = "process", config: Mapping[str, Any] | None = None
 ) -> Iterator[tuple[Suite, Sandbox]]:
     """A suite by itself, outside any experiment, and its sandbox, which is closed behind it."""
     sandbox_name = place.sandbox or default
@@ -340,7 +340,8 @@ def open_suite(
     try:
         sandbox.reap()
         data_dir = place.data_dirs.get(name)
-        yield make_suite(SuiteSelection(suite=name), sandbox, data_dir), sandbox
+        selection = SuiteSelection(suite=name, config=dict(config or {}))
+        yield make_suite(selection, sandbox, data_dir), sandbox
     finally:
         sandbox.close()
 

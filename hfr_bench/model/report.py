@@ -6,6 +6,7 @@ from pydantic import Field
 
 from hfr_bench.model.mix import Calls, Source
 from hfr_bench.model.record import Record, is_unset
+from hfr_bench.model.review import Review
 from hfr_bench.model.terms import Origin
 
 POOLED = "rates>0"
@@ -335,7 +336,8 @@ class Report(Record):
     a wrong answer instead of an error; their numbers stand apart (`EXPLICIT`, `SILENT`, `MIXED`).
     `design`: how faults were planned; in exhaustive-1 and fork, rate 1 is a planted fault.
     `units`: how many cohorts are drawn in place of tasks; 0 = tasks are. `cohorts`: each of them.
-    `states`: of suites in which verdict and state come apart in some trial.
+    `states`: of suites in which verdict and state come apart in some trial. `review`: what people
+    said of a blinded sample, where they did.
     """
 
     name: str
@@ -381,6 +383,7 @@ class Report(Record):
     units: int = Field(default=0, exclude_if=is_unset)
     cohorts: tuple[CohortRow, ...] = Field(default=(), exclude_if=is_unset)
     states: tuple[StateRow, ...] = Field(default=(), exclude_if=is_unset)
+    review: Review | None = Field(default=None, exclude_if=is_unset)
 
     @property
     def unit(self) -> str:

@@ -18,6 +18,7 @@ from hfr_bench.model.mix import FaultMix
 from hfr_bench.model.prereg import Lock, Preregistration
 from hfr_bench.model.record import Record
 from hfr_bench.model.report import Report
+from hfr_bench.model.review import Rating, Review
 from hfr_bench.model.schedule import FaultSchedule, KindSpec
 from hfr_bench.model.trace import TraceEvent
 from hfr_bench.model.trial import PlanRow
@@ -35,6 +36,8 @@ RECORDS: Mapping[str, tuple[str, type[Record]]] = {
     "trace": ("a line of trials/*/*/*.jsonl", TraceEvent),
     "run": ("a line of run.jsonl", Invocation),
     "inbox": ("a line of inbox.jsonl", Answer),
+    "rating": ("a line of reviews/*.jsonl", Rating),
+    "review": ("review --summary --json", Review),
     "report": ("report.json, report --format json", Report),
     "comparison": ("compare --json", Comparison),
     "bundle": ("bundle.json of a bundle", Bundle),
