@@ -31,7 +31,7 @@ DEMO := runs/demo
 JOBS ?= 2
 WITH_ENGINE := .ci/engine with
 
-.PHONY: help setup hosts libraries demo demo-tau2 freeze demo-clean test test-slow lint format bench images engine \
+.PHONY: help setup hosts libraries demo demo-tau2 freeze demo-clean test test-slow lint format bench bench-bootstrap images engine \
 	engine-stop engine-clean schemas pins clean
 
 help:  ## this list
@@ -167,6 +167,12 @@ $(PEER_MADE): Makefile
 	@echo "installing the peer into $(PEER) (some 360 MB)"
 	@$(PEER)/bin/python $(PIP_INSTALL) inspect-ai==0.3.285 openai
 	@touch $@
+
+ARCH := .hosts/arch
+bench-bootstrap: $(VENV_MADE)  ## the paired bootstrap beside arch, in an environment of its own
+	@$(find_python); test -x $(ARCH)/bin/python || "$$python" -m venv $(ARCH)
+	@$(ARCH)/bin/python $(PIP_INSTALL) arch==8.0.0 numpy==2.4.6 scipy==1.17.1 pandas==3.1.1
+	@$(BIN)/python tests/benchmarks/bootstrap.py $(ARCH)/bin/python
 
 bench: $(VENV_MADE) $(HOST_MADE) $(PEER_MADE)  ## measure; rewrites the table of docs/performance.md
 	@$(WITH_ENGINE) $(BIN)/python tests/benchmarks/run.py
