@@ -1,0 +1,113 @@
+"""Looking before the end: O'Brien-Fleming looks, and bounds that hold at any time.
+
+Looking without correction rejects a true hypothesis in 10 % of experiments after 3 looks and in
+29 % when looked at every 20 tasks (facts/statistics.md §1.7). A look counts complete blocks (a task
+and seed finished in all arms) in the registered task order, so that slow tasks bias none.
+"""
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import ndtr, ndtri  # type: ignore[import-untyped]
+
+Floats = npt.NDArray[np.float64]
+
+_NODES = 300
+_CAP = 0.5
+"""Largest bet; below 1, so that no single difference can ruin the sequence."""
+
+
+def spent(share: float, alpha: float) -> float:
+    """Lan and DeMets' O'Brien-Fleming spending on one side, of `alpha` on both.
+
+    Args:
+        share: of the planned blocks that are in, above 0 to 1.
+        alpha: two-sided error of the whole experiment; each side spends half of it.
+    """
+    return float(2 * ndtr(ndtri(alpha / 4) / np.sqrt(share)))
+
+
+def looks(shares: Sequence[float], level: float = 0.95) -> tuple[float, ...]:
+    """The critical |z| at each look.
+
+    Three even looks at 0.95: 3.710, 2.511, 1.993 (spending half of alpha on each side; spending
+    all of it as if one-sided gives other numbers).
+
+    Args:
+        shares: the information at each look, rising, the last at most 1.
+        level: 1 - the two-sided error.
+
+    Raises:
+        ValueError: shares that do not rise from above 0 to at most 1.
+    """
+    given = np.array([0.0, *shares])
+    if len(given) < 2 or (np.diff(given) <= 0).any() or given[-1] > 1:
+        raise ValueError(f"looks must rise from above 0 to at most 1, not {tuple(shares)}")
+    alpha = 1 - level
+    nodes, weights = np.polynomial.legendre.leggauss(_NODES)
+    at, density = np.zeros(1), np.ones(1)  # where the score is, among experiments that go on
+    bounds: list[float] = []
+    for before, now in pairwise(given):
+        step = np.sqrt(now - before)
+        due = spent(now, alpha) - (spent(before, alpha) if before else 0.0)
+
+        bounds.append(_crossing(at, density, float(now), float(step), float(due)))
+        edge = bounds[-1] * np.sqrt(now)
+        there = nodes * edge
+        moves = np.exp(-(((there[:, None] - at) / step) ** 2) / 2) / (step * np.sqrt(2 * np.pi))
+        at, density = there, (moves @ density) * weights * edge
+    return tuple(bounds)
+
+
+def _crossing(at: Floats, density: Floats, now: float, step: float, due: float) -> float:
+    """The z beyond which the share `due` lies at information `now`, by bisection.
+
+    `at`, `density`: the scores of the experiments that went on, and their weights.
+    """
+    low, high = 0.0, 40.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        over = float(density @ ndtr((at - middle * np.sqrt(now)) / step))
+        low, high = (middle, high) if over > due else (low, middle)
+    return (low + high) / 2
+
+
+def confidence_sequence(differences: npt.ArrayLike, level: float = 0.95) -> tuple[Floats, Floats]:
+    """Bounds of a mean paired difference that hold at every time together, in any sample size.
+
+    The predictable plug-in empirical Bernstein sequence (Waudby-Smith and Ramdas 2024, theorem 2),
+    mapped from [0, 1] to [-1, 1] and intersected over time. It asks for no normal law and may be
+    looked at after every task; it is wider than an interval of fixed n, and is meant for deciding
+    whether to go on, not for a headline.
+
+    Args:
+        differences: mean difference of each task in the registered order, each within [-1, 1],
+            shape (n,).
+        level: chance that no bound is ever wrong.
+
+    Returns:
+        Lower and upper bounds after each task, shapes (n,).
+
+    Raises:
+        ValueError: a difference outside [-1, 1].
+    """
+    given = np.asarray(differences, dtype=np.float64)
+    if given.size and not (np.abs(given) <= 1).all():
+        raise ValueError("confidence_sequence: differences must lie within [-1, 1]")
+    x = (given + 1) / 2
+    n = np.arange(1, x.size + 1)
+    means = (0.5 + np.cumsum(x)) / (n + 1)
+    spreads = (0.25 + np.cumsum((x - means) ** 2)) / (n + 1)
+    mean_before = np.concatenate([[0.5], means])[: x.size]
+    spread_before = np.concatenate([[0.25], spreads])[: x.size]
+    cost = np.log(2 / (1 - level))
+    bets = np.minimum(np.sqrt(2 * cost / (spread_before * n * np.log1p(n))), _CAP)
+    stakes = np.cumsum(bets)
+    centre = np.cumsum(bets * x) / stakes
+    # 4 (x - mean)^2 times psi = (-log(1 - bet) - bet) / 4
+    losses = np.cumsum((x - mean_before) ** 2 * (-np.log1p(-bets) - bets))
+    reach = (cost + losses) / stakes
+    low = np.maximum.accumulate(np.clip(2 * (centre - reach) - 1, -1, 1))
+    return low, np.minimum.accumulate(np.clip(2 * (centre + reach) - 1, -1, 1))
