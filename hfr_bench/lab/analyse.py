@@ -15,6 +15,7 @@ from hfr_bench.faults.audit import rows as audit_rows
 from hfr_bench.faults.observe import rows as observation_rows
 from hfr_bench.lab.by_kind import by_kind, organic
 from hfr_bench.lab.cohorts import drawn as drawn_units
+from hfr_bench.lab.confirm import confirmed, holds, places_of
 from hfr_bench.lab.controls import Found, Ran, came, controls
 from hfr_bench.lab.divergence import divergence, pools, reference
 from hfr_bench.lab.forks import forks
@@ -86,7 +87,14 @@ def analyse(
         notes=notes(prereg, rows, chosen, checked, audited, main, last(store.folder)),
         estimates=tuple(estimates),
         contrasts=tuple(contrasts),
-        hypotheses=judged(prereg.hypotheses, contrasts, complete=complete, valid=valid),
+        **confirmed(
+            prereg,
+            lock,
+            judged(prereg.hypotheses, contrasts, complete=complete, valid=valid),
+            main if complete and valid else (),
+            drawn,
+            places_of(rows, schedules),
+        ),
         audit=audits,
         **by_kind(prereg, setting, singles(ran, schedules, kinds), kinds, mixes),
         **_our_side(prereg, rows, facts, chosen, main),
@@ -246,7 +254,7 @@ def _judge(claim: Hypothesis, paired: PairedEstimate | None, doubt: str) -> Hypo
     if doubt or row.get("low") is None or row.get("high") is None:
         note = paired.note if paired is not None else ""
         return HypothesisRow(**row, verdict="cannot be told", why=doubt or note or "no interval")
-    held, why = _holds(claim, row["low"], row["high"])
+    held, why = holds(claim, row["low"], row["high"])
     return HypothesisRow(**row, verdict="supported" if held else "not supported", why=why)
 
 
@@ -263,22 +271,6 @@ def _oriented(
     return back.model_copy(
         update={name: None if value is None else 0.0 - value for name, value in turned.items()}
     )
-
-
-def _holds(claim: Hypothesis, low: float, high: float) -> tuple[bool, str]:
-    """Whether a whole interval is where the claim says, and where it is instead."""
-    margin = claim.margin
-    if claim.direction == "equal":
-        inside = -margin < low and high < margin
-        return inside, f"interval {'within' if inside else 'reaches beyond'} the margin"
-    beyond, short = "above", "below"
-    if claim.direction == "less":
-        low, high = -high, -low
-        beyond, short = short, beyond
-    line = "the margin" if margin else "0"
-    if low > margin:
-        return True, f"interval {beyond} {line}"
-    return False, f"interval {short if high < margin else 'includes'} {line}"
 
 
 def _ran(rows: Sequence[PlanRow], facts: Iterable[Facts], chosen: Chosen) -> list[Ran]:

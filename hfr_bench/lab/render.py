@@ -31,6 +31,7 @@ from hfr_bench.lab.mix_tables import mixes
 from hfr_bench.lab.reviewed import csv_rows, reviewed
 from hfr_bench.lab.rows import COLUMNS, evidence
 from hfr_bench.lab.tables import COSTS, PAIRED, A, B, C, tables
+from hfr_bench.lab.tables_confirm import left_out, tests
 from hfr_bench.model.report import POOLED, HypothesisRow, Report
 from hfr_bench.model.terms import Origin
 from hfr_bench.stats.metrics import METRICS
@@ -181,7 +182,8 @@ def summary(report: Report) -> tuple[Table, ...]:
 
 def whole(report: Report) -> tuple[Table, ...]:
     """All tables: headline and hypotheses, then the detailed ones."""
-    made = [headline(report), hypotheses(report), *tables(report), *reviewed(report.review)]
+    claims = [hypotheses(report), tests(report), left_out(report)]
+    made = [headline(report), *claims, *tables(report), *reviewed(report.review)]
     return tuple(table for table in made if table is not None)
 
 
@@ -254,10 +256,8 @@ def hypotheses(report: Report) -> Table | None:
     header = ("ID", "Claim", "Faults", "Difference", "Verdict")
     legend = (
         "Fixed before the run. Supported: the interval of the paired difference lies wholly "
-        "beyond 0, or the margin, in the claimed direction."
+        "beyond 0, or the margin, in the claimed direction, and its p, adjusted, is small enough (--full)."
     )
-    if len(rows) > 1:
-        legend += f" {len(rows)} claims; no multiplicity correction yet."
     return titled(report, "Registered hypotheses", header, rows, legend, left=5) if rows else None
 
 
@@ -309,8 +309,11 @@ def to_csv(report: Report) -> str:
         shared = {"metric", "arm", "against", "rate", "pool", "low", "high", "method"}
         fields = row.model_dump(include=shared) | {"value": row.difference}
         fields["note"] = f"{row.id}: {row.direction}, margin {row.margin:g}: {row.verdict}"
+        if row.p is not None:
+            fields["note"] += f"; {row.test} p {row.p:.4g}, adjusted {row.p_adjusted:.4g}"
         writer.writerow({"origin": report.origin.value, "row": "hypothesis"} | fields)
     return out.getvalue()
+
 
 
 def _grid(table: Table) -> str:

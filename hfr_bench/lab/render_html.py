@@ -16,6 +16,7 @@ from hfr_bench.lab import evidence, mix_tables, render, tables
 from hfr_bench.lab.cells import Cell, Table, flat, named, single_rates, yardsticks
 from hfr_bench.lab.figures import Figure, forests, planes
 from hfr_bench.lab.reviewed import reviewed
+from hfr_bench.lab.tables_confirm import left_out, tests
 from hfr_bench.model.report import POOLED, Report
 from hfr_bench.model.terms import Origin
 
@@ -206,7 +207,7 @@ def _voids(report: Report) -> Section:
 
 
 def _hypotheses(report: Report) -> Section:
-    shown = _views(report, [render.hypotheses(report)])
+    shown = _views(report, [render.hypotheses(report), tests(report), left_out(report)])
     return Section("hypotheses", "Hypotheses", () if shown else ("None registered.",), shown)
 
 

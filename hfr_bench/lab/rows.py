@@ -24,6 +24,12 @@ def evidence(report: Report) -> Iterator[Row]:
     yield from _met(report)
     yield from _delivered(report)
     yield from _cohorts(report)
+    for left in report.left_out:
+        yield {
+            "row": "left_out", "metric": left.id, "value": left.difference, "low": left.low,
+            "high": left.high, "n": left.pairs, "method": left.method,
+            "note": f"without {left.kind} {left.part}",
+        }  # fmt: skip
     for row in report.voids:
         yield {"row": "void", "metric": "voids", "arm": row.arm, "value": row.voids}
         for metric, worst, best in (

@@ -222,6 +222,8 @@ class Hypothesis(Record):
     `metric`: a name of stats.metrics.METRICS. `rate`: None takes all rates above 0 together.
     `margin`: how far beyond zero the difference must lie, in the unit of the record (share,
     per 1000, microusd, us); negative = non-inferiority. `equal`: nearer to zero than `margin`.
+    `family`: Holm's correction is made inside it; a family is tested only if every claim of those
+    with lower numbers was supported.
     """
 
     id: str
@@ -231,6 +233,7 @@ class Hypothesis(Record):
     direction: Literal["greater", "less", "equal"]
     margin: float = 0.0
     rate: float | None = None
+    family: int = Field(default=1, ge=1, le=100, exclude_if=lambda n: n == 1)
 
 
 class Analysis(Record):

@@ -9,6 +9,11 @@ from hfr_bench.model.record import Record, is_unset
 from hfr_bench.model.review import Review
 from hfr_bench.model.terms import Origin
 
+
+def _is_none(value: object) -> bool:
+    return value is None
+
+
 POOLED = "rates>0"
 """`pool` of numbers made of all trials at a rate above 0; their `rate` is None."""
 EXPLICIT, SILENT, MIXED = "rates>0, explicit", "rates>0, silent", "rates>0, mixed"
@@ -286,8 +291,12 @@ class HypothesisRow(Record):
     """A registered claim, its difference (arm minus against), and whether the interval bears it.
 
     `verdict` is supported only if the whole interval lies beyond the margin in the registered
-    direction (equal: within the margin), not supported if it does not, and cannot be told
-    without an interval or while the experiment is incomplete or invalid; `why` says which.
+    direction (equal: within the margin) and `p_adjusted` is at most 1 - level, not supported if
+    not, and cannot be told without interval and test, or while the experiment is incomplete or
+    invalid; `why` says which. `p`: of the claim alone, by `test` (stats.confirm.Tested);
+    `p_adjusted`: by Holm in its `family`, behind the families before it. `better`, `worse`: units
+    (tasks, cohorts) whose difference is above, below 0. `joint_low`, `joint_high`: bounds that hold
+    for all claims together.
     """
 
     id: str
@@ -304,6 +313,34 @@ class HypothesisRow(Record):
     method: str = "none"
     verdict: Literal["supported", "not supported", "cannot be told"]
     why: str
+    family: int = Field(default=1, exclude_if=lambda n: n == 1)
+    p: float | None = Field(default=None, exclude_if=_is_none)
+    p_adjusted: float | None = Field(default=None, exclude_if=_is_none)
+    test: str = Field(default="", exclude_if=is_unset)
+    better: int | None = Field(default=None, exclude_if=_is_none)
+    worse: int | None = Field(default=None, exclude_if=_is_none)
+    joint_low: float | None = Field(default=None, exclude_if=_is_none)
+    joint_high: float | None = Field(default=None, exclude_if=_is_none)
+
+
+class LeftOutRow(Record):
+    """A claim's difference without a part: a suite, a seed, or a point where faults were planned.
+
+    `id`: of the claim. `holds`: whether the interval of what is left bears the claim by itself,
+    uncorrected; None without an interval.
+    """
+
+    id: str
+    kind: Literal["suite", "seed", "point"]
+    part: str
+    pairs: int
+    tasks: int
+    difference: float | None
+    low: float | None = None
+    high: float | None = None
+    method: str = "none"
+    note: str = ""
+    holds: bool | None = None
 
 
 class CohortRow(Record):
@@ -337,7 +374,8 @@ class Report(Record):
     `design`: how faults were planned; in exhaustive-1 and fork, rate 1 is a planted fault.
     `units`: how many cohorts are drawn in place of tasks; 0 = tasks are. `cohorts`: each of them.
     `states`: of suites in which verdict and state come apart in some trial. `review`: what people
-    said of a blinded sample, where they did.
+    said of a blinded sample, where they did. `left_out`: the registered claims without each suite,
+    seed and point.
     """
 
     name: str
@@ -384,6 +422,7 @@ class Report(Record):
     cohorts: tuple[CohortRow, ...] = Field(default=(), exclude_if=is_unset)
     states: tuple[StateRow, ...] = Field(default=(), exclude_if=is_unset)
     review: Review | None = Field(default=None, exclude_if=is_unset)
+    left_out: tuple[LeftOutRow, ...] = Field(default=(), exclude_if=is_unset)
 
     @property
     def unit(self) -> str:

@@ -55,7 +55,7 @@ class Setting:
 
 
 @dataclass(frozen=True, slots=True)
-class _Measured:
+class Measured:
     """A metric of one arm: its columns, its value, its value in every resample."""
 
     sample: Sample
@@ -79,7 +79,7 @@ def estimate(
     Raises:
         ValueError: a trial is void, or two contrasted arms have different tasks or seeds.
     """
-    ordered = {arm: sorted(trials, key=_pair_key) for arm, trials in arms.items()}
+    ordered = {arm: sorted(trials, key=pair_key) for arm, trials in arms.items()}
     measured = _measure(ordered, setting)
     estimates = [
         _estimate(metric, arm, trials, measured.get((arm, name)), setting)
@@ -90,8 +90,8 @@ def estimate(
     for arm, against in setting.pairs:
         if arm not in ordered or against not in ordered:
             continue
-        keys = [_pair_key(trial) for trial in ordered[arm]]
-        if keys != [_pair_key(trial) for trial in ordered[against]]:
+        keys = [pair_key(trial) for trial in ordered[arm]]
+        if keys != [pair_key(trial) for trial in ordered[against]]:
             raise ValueError(f"{arm} and {against} are not paired: their tasks or seeds differ")
         for name in PAIRED:
             ours, theirs = measured.get((arm, name)), measured.get((against, name))
@@ -99,13 +99,47 @@ def estimate(
     return estimates, contrasts
 
 
-def _pair_key(trial: TrialResult) -> tuple[str, str, int, str]:
+def contrast(
+    metric: Metric,
+    ours: tuple[str, Sequence[TrialResult]],
+    theirs: tuple[str, Sequence[TrialResult]],
+    setting: Setting,
+) -> PairedEstimate:
+    """One metric's paired difference, as `estimate` makes it among all others.
+
+    Args:
+        metric: one of PAIRED.
+        ours: the arm and its graded trials.
+        theirs: the arm that it is held against, and its trials.
+        setting: weights; its own pairs are not looked at.
+
+    Raises:
+        ValueError: the two have different tasks or seeds.
+    """
+    (arm, mine), (against, other) = ours, theirs
+    mine, other = sorted(mine, key=pair_key), sorted(other, key=pair_key)
+    if [pair_key(trial) for trial in mine] != [pair_key(trial) for trial in other]:
+        raise ValueError(f"{arm} and {against} are not paired: their tasks or seeds differ")
+    a, b = measure(metric, mine, setting), measure(metric, other, setting)
+    return _contrast(metric, arm, against, a, b, setting)
+
+
+def measure(metric: Metric, trials: Sequence[TrialResult], setting: Setting) -> Measured | None:
+    """A metric of one arm and its resamples; None where a price is unknown."""
+    one = sample(metric, trials, task_rows(trials, setting.index))
+    if one is None:
+        return None
+    return Measured(one, point(one), resample([one], setting.counts)[0])
+
+
+def pair_key(trial: TrialResult) -> tuple[str, str, int, str]:
+    """What the trials of a pair have in common; the order in which arms are laid side by side."""
     return trial.suite, trial.task_id, trial.seed, trial.profile
 
 
 def _measure(
     arms: Mapping[str, Sequence[TrialResult]], setting: Setting
-) -> dict[tuple[str, str], _Measured]:
+) -> dict[tuple[str, str], Measured]:
     """Every known metric of every arm, resampled in one go."""
     keys, samples = [], []
     for arm, trials in arms.items():
@@ -117,7 +151,7 @@ def _measure(
                 samples.append(one)
     resampled = resample(samples, setting.counts)
     return {
-        key: _Measured(one, point(one), values)
+        key: Measured(one, point(one), values)
         for key, one, values in zip(keys, samples, resampled, strict=True)
     }
 
@@ -130,7 +164,7 @@ def _estimate(
     metric: Metric,
     arm: str,
     trials: Sequence[TrialResult],
-    measured: _Measured | None,
+    measured: Measured | None,
     setting: Setting,
 ) -> Estimate:
     row: dict[str, Any] = {"metric": metric.name, "arm": arm, "rate": setting.rate, "value": None}
@@ -161,8 +195,8 @@ def _contrast(
     metric: Metric,
     arm: str,
     against: str,
-    ours: _Measured | None,
-    theirs: _Measured | None,
+    ours: Measured | None,
+    theirs: Measured | None,
     setting: Setting,
 ) -> PairedEstimate:
     row: dict[str, Any] = {
@@ -192,8 +226,8 @@ def _contrast(
 
 def _paired_interval(
     metric: Metric,
-    ours: _Measured,
-    theirs: _Measured,
+    ours: Measured,
+    theirs: Measured,
     differing: np.ndarray[Any, np.dtype[np.bool_]],
     setting: Setting,
 ) -> dict[str, Any]:

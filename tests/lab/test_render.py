@@ -51,7 +51,7 @@ def text(report, width=WIDTH, full=False, **options):
 
 def test_every_title_tells_origin_and_size(report):
     first, every = ([t.title for t in made(report)] for made in (summary, whole))
-    assert len(every) == len(tables(report)) + 2 > 20
+    assert len(every) == len(tables(report)) + 4 > 20
     assert all("| rehearsal | below protocol (n < 200)" in title for title in (*first, *every))
     large = report.model_copy(update={"below_protocol": False})
     for made in (summary, whole):
@@ -179,11 +179,11 @@ def test_hypotheses_are_shown_with_their_verdict(report):
     for shown in (text(report), text(report, full=True)):
         assert "H1" in shown
         assert row.verdict in shown
-        assert "multiplicity" not in shown
+    assert "Tests of the registered hypotheses" in text(report, full=True)
+    assert "one part left out" in text(report, full=True)
     assert "Dup any (pp): blind_resend > oracle_recovery" in text(report)
     two = (row, row.model_copy(update={"id": "H2", "rate": 0.4, "margin": 0.05}))
     shown = " ".join(text(report.model_copy(update={"hypotheses": two})).split())
-    assert "2 claims; no multiplicity correction yet" in shown
     assert "(pp margin 5.0)" in shown
     without = report.model_copy(update={"hypotheses": ()})
     assert "Registered hypotheses" not in text(without)
@@ -202,7 +202,7 @@ def test_csv_has_a_row_for_every_number(report):
     rows = list(csv.DictReader(io.StringIO(to_csv(report))))
     assert tuple(rows[0]) == COLUMNS
     told = (report.estimates, report.contrasts, report.hypotheses, report.exposure, report.audit)
-    told += (report.divergence, report.effects)
+    told += (report.divergence, report.effects, report.left_out)
     of_arms = {"organic": 2, "void": 1, "void bounds": 2}
     arms = sum(of_arms.values()) * len(report.arms)
     assert len(rows) == sum(len(part) for part in told) + arms

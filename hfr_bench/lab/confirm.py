@@ -1,0 +1,145 @@
+"""The registered claims, tested: p-values, Holm behind gates, joint bounds, and parts left out.
+
+Only for a complete, valid experiment: before, no p-value is made, so that none can be looked at.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from hfr_bench.model.prereg import Hypothesis, Lock, Preregistration
+from hfr_bench.model.report import HypothesisRow, LeftOutRow
+from hfr_bench.model.schedule import FaultSchedule
+from hfr_bench.model.trial import PlanRow, TrialResult
+from hfr_bench.stats.bootstrap import Unit, draw
+from hfr_bench.stats.confirm import Claim, Tested, examine, left_out
+from hfr_bench.stats.estimate import Setting
+from hfr_bench.stats.multiplicity import gatekept, simultaneous
+
+Places = Callable[[TrialResult], Iterable[str]]
+
+
+def places_of(rows: Iterable[PlanRow], schedules: Callable[[str], FaultSchedule]) -> Places:
+    """The points at which faults are planned for a trial: the same in all arms of its group."""
+    planned = {row.trial.trial_id: row.trial.schedule_id for row in rows}
+    return lambda trial: {event.point for event in schedules(planned[trial.trial_id]).events}
+
+
+def confirmed(
+    prereg: Preregistration,
+    lock: Lock,
+    rows: Sequence[HypothesisRow],
+    main: Sequence[TrialResult],
+    drawn: tuple[Sequence[Unit], dict[Unit, int]],
+    places: Places,
+) -> dict[str, Any]:
+    """The report's fields about registered claims: `hypotheses` and `left_out`.
+
+    Args:
+        prereg: what was registered.
+        lock: its digest, which keys all chance.
+        rows: the claims as their intervals bear them, in the registered order.
+        main: all graded trials but the controls; none while nothing may be told yet.
+        drawn: the units, and each task's place among them (`lab.cohorts.drawn`).
+        places: of each trial (`places_of`).
+    """
+    if not rows or not main:
+        return {"hypotheses": tuple(rows)}
+    level = prereg.analysis.level
+    counts = draw(drawn[0], prereg.analysis.resamples, lock.prereg_digest)
+    found, without = [], []
+    for claim in prereg.hypotheses:
+        trials = _trials(claim, main)
+        setting = Setting(claim.rate or 0.0, level, drawn[1], counts)
+        ours, theirs = ([t for t in trials if t.arm == arm] for arm in (claim.arm, claim.against))
+        key = f"{lock.prereg_digest}\x00{claim.id}"
+        found.append(examine(_claim(claim), ours, theirs, setting, key))
+        without += _without(claim, trials, setting, places)
+    return {"hypotheses": _adjusted(rows, found, level), "left_out": tuple(without)}
+
+
+def _claim(claim: Hypothesis) -> Claim:
+    return Claim(claim.metric, claim.arm, claim.against, claim.direction, claim.margin)
+
+
+def _trials(claim: Hypothesis, main: Iterable[TrialResult]) -> list[TrialResult]:
+    """The trials of a claim's two arms, at its rate or at all rates above 0."""
+    arms = claim.arm, claim.against
+    return [
+        trial
+        for trial in main
+        if trial.arm in arms
+        and (trial.rate > 0 if claim.rate is None else trial.rate == claim.rate)
+    ]
+
+
+def _adjusted(
+    rows: Sequence[HypothesisRow], found: Sequence[Tested], level: float
+) -> tuple[HypothesisRow, ...]:
+    """The rows with what the tests found, and their verdicts held to it."""
+    ps = gatekept([1.0 if one.p is None else one.p for one in found], [row.family for row in rows])
+    able = [one.resampled is not None and one.difference is not None for one in found]
+    joint = simultaneous(
+        [one.difference or 0.0 for one in found],
+        [np.array([]) if one.resampled is None else one.resampled for one in found],
+        level,
+    )
+    made = []
+    for row, one, p, bounds, usable in zip(rows, found, ps, joint, able, strict=True):
+        fields = {"p": one.p, "test": one.test, "better": one.better, "worse": one.worse}
+        if one.p is not None:
+            fields |= {"p_adjusted": p, **_verdict(row, p, level)}
+        if usable and row.method == "bootstrap":
+            fields |= {"joint_low": bounds.low, "joint_high": bounds.high}
+        made.append(row.model_copy(update=fields))
+    return tuple(made)
+
+
+def _verdict(row: HypothesisRow, p: float, level: float) -> dict[str, Any]:
+    """A verdict by interval and test together; by the test alone where there is no interval."""
+    small = p <= 1 - level
+    if row.low is None or row.high is None:
+        side = "at most" if small else "above"
+        why = f"no interval ({row.why}); adjusted p {side} {1 - level:.3g}"
+        return {"verdict": "supported" if small else "not supported", "why": why}
+    if row.verdict == "supported" and not small:
+        why = f"{row.why}, but the adjusted p is above {1 - level:.3g}"
+        return {"verdict": "not supported", "why": why}
+    return {}
+
+
+def _without(
+    claim: Hypothesis, trials: Sequence[TrialResult], setting: Setting, places: Places
+) -> list[LeftOutRow]:
+    """The claim without each suite, seed and point in turn; nothing where there is only one."""
+    kinds: Mapping[Literal["suite", "seed", "point"], Places] = {
+        "suite": lambda trial: (trial.suite,),
+        "seed": lambda trial: (str(trial.seed),),
+        "point": places,
+    }
+    made = []
+    for kind, parts in kinds.items():
+        for part, left in left_out(_claim(claim), trials, parts, setting):
+            same = ("pairs", "tasks", "difference", "low", "high", "method", "note")
+            row: dict[str, Any] = {name: getattr(left, name) for name in same}
+            if left.low is not None and left.high is not None:
+                row["holds"] = holds(claim, left.low, left.high)[0]
+            made.append(LeftOutRow(id=claim.id, kind=kind, part=part, **row))
+    return made
+
+
+def holds(claim: Hypothesis, low: float, high: float) -> tuple[bool, str]:
+    """Whether a whole interval is where the claim says, and where it is instead."""
+    margin = claim.margin
+    if claim.direction == "equal":
+        inside = -margin < low and high < margin
+        return inside, f"interval {'within' if inside else 'reaches beyond'} the margin"
+    beyond, short = "above", "below"
+    if claim.direction == "less":
+        low, high = -high, -low
+        beyond, short = short, beyond
+    line = "the margin" if margin else "0"
+    if low > margin:
+        return True, f"interval {beyond} {line}"
+    return False, f"interval {short if high < margin else 'includes'} {line}"

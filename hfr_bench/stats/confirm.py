@@ -1,0 +1,198 @@
+"""What a registered claim needs beyond an interval: a p-value, and how it stands without a part.
+
+A claim of more or less, without a margin, of a metric that is counted per trial: the sign-flip
+test. All others (margins, quotients, quantiles): the level at which the interval that the report
+shows would just reach the margin, so that test and interval never contradict each other.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from hfr_bench.model.report import PairedEstimate
+from hfr_bench.model.trial import TrialResult
+from hfr_bench.stats.bootstrap import MAX_UNDEFINED, Sample, per_task
+from hfr_bench.stats.estimate import Measured, Setting, contrast, measure, pair_key
+from hfr_bench.stats.exact import FEW, difference_interval
+from hfr_bench.stats.metrics import METRICS, Kind, Metric, each
+from hfr_bench.stats.signflip import sign_flip
+
+Direction = Literal["greater", "less", "equal"]
+Floats = npt.NDArray[np.float64]
+_HALVINGS = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """`arm` is `direction` than `against` in a metric, by more than `margin` (record's unit)."""
+
+    metric: str
+    arm: str
+    against: str
+    direction: Direction
+    margin: float = 0.0
+
+
+class Tested(NamedTuple):
+    """What the data says of a claim.
+
+    `p`: at most 1 - level exactly where an interval of that level lies beyond the margin in the
+    claimed direction (twice the one-sided p, at most 1); None where no test can be made. `test`:
+    sign-flip, sign-flip sampled, bootstrap, exact, none. `better`, `worse`: units (tasks, cohorts)
+    whose summed difference is positive, negative; None for quotients and quantiles. `resampled`:
+    the difference in every resample, shape (resamples,), or None.
+    """
+
+    p: float | None
+    test: str
+    better: int | None = None
+    worse: int | None = None
+    difference: float | None = None
+    resampled: Floats | None = None
+
+
+def examine(
+    claim: Claim,
+    ours: Sequence[TrialResult],
+    theirs: Sequence[TrialResult],
+    setting: Setting,
+    key: str,
+) -> Tested:
+    """Test a claim on the trials of its two arms.
+
+    Args:
+        claim: what is claimed.
+        ours: graded trials of `arm`.
+        theirs: those of `against`: the same tasks, seeds and schedules.
+        setting: weights and level.
+        key: of the random flips: the preregistration's digest and the claim's id.
+    """
+    metric = METRICS[claim.metric]
+    mine, other = sorted(ours, key=pair_key), sorted(theirs, key=pair_key)
+    a, b = measure(metric, mine, setting), measure(metric, other, setting)
+    if a is None or b is None or a.value is None or b.value is None:
+        return Tested(None, "none")
+    with np.errstate(invalid="ignore"):
+        resampled = a.resampled - b.resampled
+    difference = a.value - b.value
+    units: tuple[int | None, int | None] = (None, None)
+    if metric.den is each:
+        flipped = sign_flip(_per_unit(a.sample, b.sample, setting), key)
+        units = flipped.better, flipped.worse
+        if claim.margin == 0 and claim.direction != "equal":
+            one_sided = flipped.above if claim.direction == "greater" else flipped.below
+            test = "sign-flip" if flipped.exact else "sign-flip sampled"
+            return Tested(min(1.0, 2 * one_sided), test, *units, difference, resampled)
+    p, test = _inverted(claim, metric, a, b, resampled, setting)
+    return Tested(p, test, *units, difference, resampled)
+
+
+def _per_unit(ours: Sample, theirs: Sample, setting: Setting) -> Floats:
+    units = len(setting.counts)
+    return per_task(ours.num, ours.task, units) - per_task(theirs.num, theirs.task, units)
+
+
+def _inverted(
+    claim: Claim, metric: Metric, ours: Measured, theirs: Measured, values: Floats, setting: Setting
+) -> tuple[float | None, str]:
+    """The p-value of the interval that the report shows, and what made it."""
+    a, b = ours.sample, theirs.sample
+    differing = (a.num != b.num) | (a.den != b.den)
+    few = np.unique(a.task[differing]).size < FEW
+    if metric.kind is Kind.PROPORTION and few:
+        units = len(setting.counts)
+        better = per_task((a.num > b.num).astype(np.int64), a.task, units)
+        worse = per_task((a.num < b.num).astype(np.int64), a.task, units)
+        pairs = per_task(a.den, a.task, units)
+        return _of(claim, lambda side, line: _exactly(better, worse, pairs, side, line)), "exact"
+    if not differing.any() or (metric.kind is Kind.RATE and few) or len(setting.counts) < 2:
+        return None, "none"
+    if float(np.mean(~np.isfinite(values))) > MAX_UNDEFINED:
+        return None, "none"
+    return _of(claim, lambda side, line: _resampled(values, side, line)), "bootstrap"
+
+
+def _of(claim: Claim, side_p: Callable[[int, float], float]) -> float:
+    """Twice the one-sided p; of the worse side where both must hold.
+
+    `side_p(1, line)`: p of "above the line"; with -1: of "below" it.
+    """
+    margin = claim.margin
+    match claim.direction:
+        case "greater":
+            p = side_p(1, margin)
+        case "less":
+            p = side_p(-1, -margin)
+        case _:
+            p = max(side_p(1, -margin), side_p(-1, margin))
+    return min(1.0, 2 * p)
+
+
+def _resampled(values: Floats, side: int, line: float) -> float:
+    """Share of resamples that do not lie beyond the line; what is undefined does not."""
+    beyond = int((side * values > side * line).sum())
+    return (1 + values.size - beyond) / (1 + values.size)
+
+
+def _exactly(better: Floats, worse: Floats, pairs: Floats, side: int, line: float) -> float:
+    """Half the smallest error at which the exact interval excludes the line, by bisection."""
+
+    def excluded(alpha: float) -> bool:
+        low, high = difference_interval(better, worse, pairs, 1 - alpha)
+        bound = low if side > 0 else high
+        return bound is not None and side * bound > side * line
+
+    if not excluded(0.999):
+        return 1.0
+    low, high = 1e-12, 0.999
+    for _ in range(_HALVINGS):
+        middle = (low * high) ** 0.5
+        low, high = (low, middle) if excluded(middle) else (middle, high)
+    return high / 2
+
+
+class Without(NamedTuple):
+    """A claim's contrast on what is left when `part` is left out of it."""
+
+    part: str
+    left: PairedEstimate
+
+
+def left_out(
+    claim: Claim,
+    trials: Iterable[TrialResult],
+    parts: Callable[[TrialResult], Iterable[str]],
+    setting: Setting,
+) -> list[Without]:
+    """A claim's paired difference once for every part, without the trials that belong to it.
+
+    Args:
+        claim: its arms and metric.
+        trials: graded trials, of any arm.
+        parts: names of what a trial belongs to (its suite, its seed, the tools planned to fail in
+            it); the same for all trials of a pair group, and nothing that a run decides.
+        setting: weights and level; the weights of what is left stay as they are.
+
+    Returns:
+        Empty where no part can be left out: there is but one, or nothing would be left.
+    """
+    of: dict[str, list[tuple[TrialResult, frozenset[str]]]] = {claim.arm: [], claim.against: []}
+    for trial in trials:
+        if trial.arm in of:
+            of[trial.arm].append((trial, frozenset(parts(trial))))
+    named = sorted({name for listed in of.values() for _, names in listed for name in names})
+    found = []
+    for part in named:
+        ours, theirs = (
+            [trial for trial, names in of[arm] if part not in names]
+            for arm in (claim.arm, claim.against)
+        )
+        if ours and theirs:
+            left = contrast(
+                METRICS[claim.metric], (claim.arm, ours), (claim.against, theirs), setting
+            )
+            found.append(Without(part, left))
+    return found
