@@ -87,14 +87,7 @@ def analyse(
         notes=notes(prereg, rows, chosen, checked, audited, main, last(store.folder)),
         estimates=tuple(estimates),
         contrasts=tuple(contrasts),
-        **confirmed(
-            prereg,
-            lock,
-            judged(prereg.hypotheses, contrasts, complete=complete, valid=valid),
-            main if complete and valid else (),
-            drawn,
-            places_of(rows, schedules),
-        ),
+        **_claims(prereg, lock, contrasts, (complete, valid), main, drawn, rows, schedules),
         audit=audits,
         **by_kind(prereg, setting, singles(ran, schedules, kinds), kinds, mixes),
         **_our_side(prereg, rows, facts, chosen, main),
@@ -229,6 +222,23 @@ def _estimate(
     for pool, trials in apart.items():
         add(trials, faulty[-1], pool)
     return estimates, contrasts
+
+
+def _claims(
+    prereg: Preregistration,
+    lock: Lock,
+    contrasts: Iterable[PairedEstimate],
+    sound: tuple[bool, bool],
+    main: Sequence[TrialResult],
+    drawn: tuple[Sequence[Unit], dict[Unit, int]],
+    rows: Iterable[PlanRow],
+    schedules: Callable[[str], FaultSchedule],
+) -> dict[str, Any]:
+    """The report's fields about registered claims. `sound`: whether it is complete, and valid."""
+    complete, valid = sound
+    claims = judged(prereg.hypotheses, contrasts, complete=complete, valid=valid)
+    told = main if complete and valid else ()
+    return confirmed(prereg, lock, claims, told, drawn, places_of(rows, schedules))
 
 
 def judged(

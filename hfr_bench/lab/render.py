@@ -256,7 +256,7 @@ def hypotheses(report: Report) -> Table | None:
     header = ("ID", "Claim", "Faults", "Difference", "Verdict")
     legend = (
         "Fixed before the run. Supported: the interval of the paired difference lies wholly "
-        "beyond 0, or the margin, in the claimed direction, and its p, adjusted, is small enough (--full)."
+        "beyond 0, or the margin, in the claimed direction, and p, adjusted, is small (--full)."
     )
     return titled(report, "Registered hypotheses", header, rows, legend, left=5) if rows else None
 
