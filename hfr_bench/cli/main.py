@@ -39,6 +39,7 @@ VERBS = {
         "gateway:gateway",
         "The fault gateway alone, for agents with a runtime of their own.",
     ),
+    "power": ("power:power", "How many tasks an effect takes; what so many tasks can show."),
     "simulate": ("simulate:simulate", "The paper's synthetic study, on the same strategies."),
     "validate": ("validate:validate", "Try a suite's tasks and tools before registering it."),
     "mcp": ("mcp:mcp", "Put an MCP server under a schedule of faults, for any client."),
