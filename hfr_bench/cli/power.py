@@ -142,8 +142,8 @@ def power(
         answer = _of_rare(rare, sizes, seeds, icc, aim)
     elif folder is not None:
         found, unit, scale = _pilot(folder, arm, against, metric, rate)
-        answer = _of_pilot(found, f"{metric}, {arm} minus {against}", unit, scale, effect, sizes,
-                           seeds, aim)  # fmt: skip
+        what = f"{metric}, {arm} minus {against}"
+        answer = _of_pilot(found, what, unit, scale, effect, sizes, seeds, aim)
     else:
         parts, unit, asked = _stated(discordant, sd, icc, effect)
         answer = _answer("stated variance", unit, parts, asked, sizes, seeds, aim)
@@ -188,8 +188,8 @@ def _of_pilot(
     aim: Aim,
 ) -> Answer:
     parts = Spread(found.spread.between * scale, found.spread.within * scale)
-    answer = _answer(what, unit, parts, found.mean * scale if effect is None else effect, sizes,
-                     seeds, aim)  # fmt: skip
+    asked = found.mean * scale if effect is None else effect
+    answer = _answer(what, unit, parts, asked, sizes, seeds, aim)
     return Answer(**asdict(answer) | {"table": answer.table, "pilot_tasks": found.tasks})
 
 
@@ -203,18 +203,14 @@ def _answer(
     aim: Aim,
 ) -> Answer:
     sd = parts.of(seeds)
-    table = tuple(
-        Line(
-            n,
-            effect_for(n, sd, aim),
-            None if effect is None else power_for(effect, sd, n, aim.alpha),
-        )
-        for n in sizes
-    )
+
+    def line(n: int) -> Line:
+        chance = None if effect is None else power_for(effect, sd, n, aim.alpha)
+        return Line(n, effect_for(n, sd, aim), chance)
+
+    table = tuple(line(n) for n in sizes)
     needed = None if effect is None else tasks_for(effect, sd, aim)
-    return Answer(
-        what, unit, seeds, parts.icc, aim.power, aim.alpha, sd, effect, needed, table
-    )  # fmt: skip
+    return Answer(what, unit, seeds, parts.icc, aim.power, aim.alpha, sd, effect, needed, table)
 
 
 def _of_rare(
@@ -223,20 +219,17 @@ def _of_rare(
     """Events of the two arms fall into one pair by chance alone: the rest are discordant pairs."""
     high, low = max(rare), min(rare)
     more, less = high * (1 - low), low * (1 - high)
-    table = tuple(
-        Line(
-            n,
-            rate_for(n, less, seeds, icc, aim),
-            exact_power(more, less, worth(n, seeds, icc), aim.alpha),
-        )
-        for n in sizes
-    )
+
+    def line(n: int) -> Line:
+        least = rate_for(n, less, seeds, icc, aim)
+        chance = exact_power(more, less, worth(n, seeds, icc), aim.alpha)
+        return Line(n, None if least is None else least - less, chance)
+
+    table = tuple(line(n) for n in sizes)
     needed = tasks_for_rare(more, less, seeds, icc, aim)
     what = f"rare count, {rare[0]:g} against {rare[1]:g} a trial, exact sign test"
-    return Answer(
-        what, "chance of an event", seeds, icc, aim.power, aim.alpha, None, rare[0] - rare[1], needed,
-        table,
-    )  # fmt: skip
+    unit, effect = "chance of an event", rare[0] - rare[1]
+    return Answer(what, unit, seeds, icc, aim.power, aim.alpha, None, effect, needed, table)
 
 
 def lines(answer: Answer) -> Iterator[str]:

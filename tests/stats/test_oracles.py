@@ -7,6 +7,7 @@ import pytest
 
 from hfr_bench.stats.exact import clopper_pearson
 from hfr_bench.stats.multiplicity import holm
+from hfr_bench.stats.power import Aim, power_for, tasks_for
 from hfr_bench.stats.signflip import sign_flip
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::DeprecationWarning")]
@@ -35,3 +36,12 @@ def test_sign_flips_of_single_trials_are_mcnemars_test(of, wins, losses):
 def test_exact_bounds(of, events, n):
     wanted = of("proportion").proportion_confint(events, n, 0.05, "beta")
     assert clopper_pearson(events, n, 0.95) == pytest.approx(wanted)
+
+
+def test_power_of_paired_means(of):
+    """One-sample z: `ratio=0`."""
+    solve = of("power").NormalIndPower().solve_power
+    wanted = solve(0.25, alpha=0.05 / 7, power=0.9, ratio=0)
+    assert tasks_for(0.5, 2.0, Aim(0.9, 0.05 / 7)) == np.ceil(wanted)
+    wanted = solve(0.25, nobs1=90, alpha=0.05, ratio=0)
+    assert power_for(0.5, 2.0, 90, 0.05) == pytest.approx(wanted)
