@@ -74,7 +74,8 @@ def analyse(
     rates = tuple(sorted({row.trial.rate for row in rows}))
     silent = tuple(sorted({row.kind for row in audits if kinds[row.kind].silent}))
     apart = _apart(rows, main, schedules, kinds) if silent else {}
-    setting = _setting(prereg, lock, drawn_units(prereg, rows, units(main)))
+    drawn = drawn_units(prereg, rows, units(main))
+    setting = _setting(prereg, lock, drawn)
     estimates, contrasts = _estimate(prereg, setting, rates, main, apart)
     checks = controls(prereg, ran, audits, audited.found)
     complete, valid = not (chosen.lacking or audited.bad), _valid(checked, checks)

@@ -15,8 +15,9 @@ from hfr_bench.lab.cells import (
 )
 from hfr_bench.lab.evidence import abreast
 from hfr_bench.model.mix import Source
+from hfr_bench.model.mixed import KindEffect, LeftOut, MixAnswer, MixRow
 from hfr_bench.model.prereg import EXHAUSTIVE
-from hfr_bench.model.report import KindEffect, LeftOut, MixAnswer, MixRow, Report
+from hfr_bench.model.report import Report
 from hfr_bench.stats.estimate import SAME, TOO_FEW
 from hfr_bench.stats.metrics import METRICS
 

@@ -14,7 +14,7 @@ import numpy as np
 from hfr_bench.errors import BadInputError
 from hfr_bench.lab.singles import Singles
 from hfr_bench.model.mix import WHOLE, Bounds, Calls, Category, FaultMix
-from hfr_bench.model.report import LeftOut, MixAnswer, MixRow
+from hfr_bench.model.mixed import LeftOut, MixAnswer, MixRow
 from hfr_bench.model.schedule import KindSpec
 from hfr_bench.model.terms import Layer, Origin
 from hfr_bench.stats.bootstrap import Floats, Sample, resample

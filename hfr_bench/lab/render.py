@@ -315,7 +315,6 @@ def to_csv(report: Report) -> str:
     return out.getvalue()
 
 
-
 def _grid(table: Table) -> str:
     header = [flat(name) for name in table.header]
     rows = [header, *([_text(cell) for cell in row] for row in table.rows)]

@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 from typing import Any
 
-from hfr_bench.model.report import KindEffect, MixAnswer, Report
+from hfr_bench.model.mixed import KindEffect, MixAnswer
+from hfr_bench.model.report import Report
 from hfr_bench.stats.effects import keyed
 
 COLUMNS = (

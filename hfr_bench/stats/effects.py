@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hfr_bench.model.report import KindEffect
+from hfr_bench.model.mixed import KindEffect
 from hfr_bench.model.trial import TrialResult
 from hfr_bench.stats.bootstrap import Floats, Ints, Sample, per_task, percentile, resample
 from hfr_bench.stats.estimate import SAME, TOO_FEW, Setting
