@@ -81,7 +81,7 @@ def delivery_by_arm(report: Report) -> tuple[Table, ...]:
     found = {(row.layer, row.kind, row.arm): row for row in report.audit}
     legend = (
         "Delivered/reached, of all that were scheduled (the rest was not come to); +m: masked; "
-        "!: something else was seen. Arms diverge after a fault, so they reach different ones."
+        "!: something else was seen. Control trials count with their arm."
     )
     made = []
     for part, arms in abreast(ordered(report)):

@@ -1,7 +1,10 @@
 """What single faults do to each arm, and what a mix of them comes to (`report --mix`)."""
 
+from typing import Literal
+
 from hfr_bench.model.mix import Calls, Source
 from hfr_bench.model.record import Record
+from hfr_bench.model.terms import Origin
 
 
 class KindEffect(Record):

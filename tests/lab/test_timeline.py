@@ -90,6 +90,10 @@ def test_what_was_seen_is_told_in_full():
 def test_the_gateway_speaks_only_where_something_was_injected_or_broke():
     injected = hit(forwarded=False).model_copy(update={"kind": "busy"})
     organic = UpstreamHit(point="p", occurrence=1, target="m", told=True, forwarded=True)
+    absorbed = hit().model_copy(update={"absorbed": 2})
+    assert first(absorbed) == [
+        ("fault", "the model service itself failed 2 times, unseen, then answered", "")
+    ]
     assert first(hit(), injected, organic) == [
         ("fault", "busy at the gateway, the model was not asked", "injected"),
         ("fault", "the model service itself failed; nobody injected it", "organic"),
