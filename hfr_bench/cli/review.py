@@ -168,5 +168,4 @@ def _grid(table: Table) -> Iterator[str]:
 
 
 def _text(cell: Cell) -> str:
-    bare = cell.extra and cell.extra[0] in "-0123456789"
-    return f"{cell.main} {f'[{cell.extra}]' if bare else cell.extra}".rstrip()
+    return f"{cell.main} {cell.extra}".rstrip()

@@ -109,7 +109,7 @@ def _sections(report: Report) -> list[Section]:
         _one("cohorts", "What cohorts share", report, evidence.cohorts(report)),
         _voids(report),
         _hypotheses(report),
-        _one("review", "Blinded spot check", report, *reviewed(report.review)),
+        _one("review", "Looked over by people", report, *reviewed(report.review)),
         _one("controls", "Controls", report, evidence.checks(report)),
         _reproduce(report),
         Section("glossary", "Columns", terms=_terms(report)),

@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 from typing import Any
 
-from hfr_bench.lab.cells import Cell, Table
+from hfr_bench.lab.cells import Cell, Table, bracketed
 from hfr_bench.model.review import AgreementRow, Review, ShareRow, StratumRow
 
-QUESTIONS = {"goal_met": "goal reached?", "misdeed": "anything done that should not?"}
-SHARES = {"false_accept": "False accepts", "misdeed": "Something done that should not"}
+QUESTIONS = {"goal_met": "Goal", "misdeed": "Misdeed"}
+SHARES = {"false_accept": "False accepts", "misdeed": "Misdeeds"}
 STRATA = {
     "escalated": "handed to a person",
     "verify_failed": "a check failed",
@@ -54,8 +54,9 @@ def shares(review: Review) -> Table:
     """False accepts and misdeeds among accepted trials, as people saw them."""
     rows = tuple(_share(row) for row in review.shares)
     legend = (
-        "Shares of all accepted trials, all arms together, weighted up from the rated ones. "
-        f"{review.level:.0%} intervals, exact on the effective n. Cannot tell counts as not said."
+        "False accepts: the goal was not reached. Misdeeds: something was done that should not "
+        "have been. Of all accepted trials, all arms together, weighted up from the rated ones; "
+        f"{review.level:.0%} intervals, exact on the effective n."
     )
     header = ("Among accepted trials", "Rater", "Seen k/n", "%", "Effective n", "Not said")
     return Table(_title(review, "What people found"), header, rows, legend, 2)
@@ -65,7 +66,7 @@ def _share(row: ShareRow) -> tuple[Cell, ...]:
     value, bounds = "-", ""
     if row.value is not None and row.low is not None and row.high is not None:
         value = f"{row.value * 100:.1f}*"
-        bounds = f"{row.low * 100:.1f}, {row.high * 100:.1f}"
+        bounds = bracketed(f"{row.low * 100:.1f}, {row.high * 100:.1f}")
         if row.events == 0:
             bounds = f"≤ {row.high * 100:.1f}"
     return (
@@ -82,34 +83,35 @@ def agreement(review: Review) -> Table:
     """Raters with each other, with themselves, and with the checker that they did not see."""
     rows = tuple(_agreement(row) for row in review.agreement)
     legend = (
-        "Over trials that both sides answered with yes or no. yy yn ny nn: the 2x2, the first "
-        "side's answer first. Kappa and alpha are undefined (-) where only one answer was given, "
-        "and low where one answer is rare: read them with the 2x2."
+        "Was the goal reached, was there a misdeed: over trials that both sides answered with yes "
+        "or no. yy yn ny nn: the 2x2, the first side's answer first. Kappa and alpha are undefined "
+        "(-) where only one answer was given, and low where one answer is rare: read them with "
+        "the 2x2. No bounds: too one-sided, or no disagreement at all."
     )
-    header = ("Question", "Between", "and", "n", "Agree %", "yy yn ny nn", "Kappa", "Alpha")
-    return Table(_title(review, "Agreement"), header, rows, legend, 3)
+    header = ("Question", "Between", "n", "Agree %", "yy yn ny nn", "Kappa", "Alpha")
+    return Table(_title(review, "Agreement"), header, rows, legend, 2)
 
 
 def _agreement(row: AgreementRow) -> tuple[Cell, ...]:
     together = row.kind == "all"
     cells = f"{row.yes_yes} {row.yes_no} {row.no_yes} {row.no_no}"
+    between = {"repeats": f"{row.first}, twice", "checker": f"{row.first}, checker"}
     return (
         Cell(QUESTIONS[row.question]),
-        Cell(row.first),
-        Cell(row.second),
+        Cell(between.get(row.kind, ", ".join(filter(None, (row.first, row.second))))),
         Cell(str(row.n)),
         Cell("-" if row.raw is None else f"{row.raw * 100:.0f}"),
         Cell("-" if together else cells),
-        Cell("-") if together else _coefficient(row.kappa, row.kappa_low, row.kappa_high, row.note),
-        _coefficient(row.alpha, row.alpha_low, row.alpha_high, row.note if together else ""),
+        _coefficient(row.kappa, row.kappa_low, row.kappa_high),
+        _coefficient(row.alpha, row.alpha_low, row.alpha_high),
     )
 
 
-def _coefficient(value: float | None, low: float | None, high: float | None, why: str) -> Cell:
+def _coefficient(value: float | None, low: float | None, high: float | None) -> Cell:
     if value is None:
-        return Cell("-", f"({why})" if why else "")
+        return Cell("-")
     bounds = "" if low is None or high is None else f"{low:.2f}, {high:.2f}"
-    return Cell(f"{value:.2f}", bounds or (f"({why})" if why else ""))
+    return Cell(f"{value:.2f}", bracketed(bounds))
 
 
 def csv_rows(review: Review | None) -> Iterator[dict[str, Any]]:

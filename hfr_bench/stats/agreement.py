@@ -115,6 +115,8 @@ def _coefficient(
     defined = found[~np.isnan(found)]
     if len(defined) < (1 - UNDEFINED_MAX) * RESAMPLES:
         return Coefficient(value, why="too one-sided for an interval")
+    if np.ptp(defined) == 0:  # nothing to resample: certainty that nobody has
+        return Coefficient(value, why="no disagreement was seen")
     low, high = np.quantile(defined, [(1 - level) / 2, (1 + level) / 2])
     return Coefficient(value, Interval(float(low), float(high)))
 

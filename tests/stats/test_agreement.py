@@ -102,6 +102,12 @@ def test_what_is_undefined_is_said(coefficient):
     assert once.interval == (None, None)
 
 
+@pytest.mark.parametrize("coefficient", [kappa, alpha])
+def test_perfect_agreement_is_no_certainty(coefficient):
+    found = coefficient(pairs_of(31, 0, 0, 9), LEVEL, SEED)
+    assert found == (1.0, (None, None), "no disagreement was seen")
+
+
 def test_lone_values_pair_nothing():
     assert alpha([["yes", None], [None, "no"]], LEVEL, SEED).why == "nothing was judged twice"
     with_lone = [["yes", "yes"], ["no", "no"], ["yes", "no"], ["no", None]]

@@ -97,7 +97,7 @@ def _agreement(
     first = {r: _answers(said[r], draw.showings, question, again=False) for r in said}
     for one, other in combinations(first, 2):
         yield _pair(question, "raters", (one, first[one]), (other, first[other]), level, seed)
-    if len(first) > 1:
+    if len(first) > 2:  # of two it is that of the pair
         yield _together(question, first, level, seed)
     for rater, answers in first.items():
         again = _answers(said[rater], draw.showings, question, again=True)

@@ -15,6 +15,7 @@ from hfr_bench.lab.reviewed import reviewed
 from hfr_bench.lab.store import Store
 from hfr_bench.model.report import Report
 from hfr_bench.model.review import Review
+from hfr_bench.stats.agreement import alpha
 from hfr_bench.testing.bundled import KINDS
 from hfr_bench.testing.reviewing import like_the_checker, rate_all, session
 
@@ -49,7 +50,7 @@ def test_two_raters_by_hand(rated):
     for name, cell in cells.items():
         assert getattr(between, name) == pairs.count(cell)
     assert between.raw == sum(a == b for a, b in pairs) / len(pairs)
-    assert row(found, "all").alpha == pytest.approx(between.alpha)
+    assert {r.kind for r in found.agreement} == {"raters", "repeats", "checker"}
     accepted = [o for o in firsts if o.of.accepted]
     wrong = [o for o in accepted if bob[o.alias] == "no"]
     told = share(found, "false_accept", "bob")
@@ -57,6 +58,30 @@ def test_two_raters_by_hand(rated):
     assert told.value == pytest.approx(sum(o.weight for o in wrong) / total)
     assert (told.events, told.n, told.untold) == (len(wrong), len(accepted), 0)
     assert told.low <= told.value <= told.high
+
+
+def test_of_three_raters_there_is_one_alpha_that_bears_gaps(experiment):
+    rate_all(experiment, "ann")
+    rate_all(experiment, "bob", lambda o: ("cannot_tell" if o.of.harm else "yes", "no"))
+    third = session(experiment, "cem")
+    for one in third.showings[::2]:
+        third.rate(one.alias, "no" if int(one.alias, 16) % 2 else "yes", "no")
+    found, made = summarise(experiment), drawn(experiment)
+    firsts = [one for one in made.showings if not one.again]
+    judged = [
+        [
+            like_the_checker(o)[0],
+            None if o.of.harm else "yes",
+            said.goal_met if (said := third.said(o.alias)) else None,
+        ]
+        for o in sorted(firsts, key=lambda one: one.of.trial_id)
+    ]
+    together = row(found, "all")
+    assert together.first == "all 3 raters"
+    assert together.n == sum(sum(v is not None for v in unit) > 1 for unit in judged)
+    assert together.missing == sum(v is None for unit in judged for v in unit)
+    assert together.alpha == alpha(judged, 0.95, 1).value
+    assert together.kappa is None
 
 
 def test_a_tie_is_nobody_s_majority(rated):
