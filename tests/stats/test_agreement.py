@@ -54,7 +54,7 @@ def test_a_rare_answer_makes_kappa_low_where_most_agree():
     assert kappa(pairs, LEVEL, SEED).value == pytest.approx(0.27, abs=0.01)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(PAIRS)
 def test_kappa_is_cohen_s_definition_in_exact_arithmetic(pairs):
     found = kappa(pairs, LEVEL, SEED)
@@ -68,7 +68,7 @@ def test_kappa_is_cohen_s_definition_in_exact_arithmetic(pairs):
     assert found.value == pytest.approx(float((seen - chance) / (1 - chance)), abs=1e-12)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.lists(st.lists(ANSWERS | st.none(), min_size=3, max_size=3), min_size=1, max_size=30))
 def test_alpha_is_that_of_krippendorff_s_package(units):
     found = alpha(units, LEVEL, SEED)
@@ -167,7 +167,7 @@ SAMPLE = st.lists(
 )  # fmt: skip
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(SAMPLE, st.floats(0.1, 50))
 def test_only_ratios_of_weights_count(sample, factor):
     hits, weights, tasks = zip(*sample, strict=True)

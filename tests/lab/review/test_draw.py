@@ -32,7 +32,7 @@ POPULATIONS = st.lists(st.sampled_from((*STRATA, "")), min_size=1, max_size=120)
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(POPULATIONS, SHARES, st.randoms(use_true_random=False))
 def test_order_of_the_trials_does_not_matter(people, share, chance):
     made = draw("p", people, share)
@@ -40,7 +40,7 @@ def test_order_of_the_trials_does_not_matter(people, share, chance):
     assert draw("p", people, share) == made
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(POPULATIONS, SHARES)
 def test_weights_add_up_to_each_stratum(people, share):
     made = draw("p", people, share)
@@ -55,7 +55,7 @@ def test_weights_add_up_to_each_stratum(people, share):
     assert len({one.alias for one in made.showings}) == len(made.showings)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(POPULATIONS, SHARES, SHARES)
 def test_a_larger_share_contains_a_smaller_one(people, one, other):
     small, large = (
