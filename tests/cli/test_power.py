@@ -117,3 +117,15 @@ def test_a_poor_pilot_is_told(experiment, arms, metric, rate, why):
     results = [*trials("a", [1] * 6, cost=None), *trials("b", [0] * 6)]
     with pytest.raises(BadInputError, match=why):
         piloted(experiment, results, arms, metric, rate)
+
+
+@pytest.mark.tau2
+def test_a_real_pilot(finished, power):
+    arms = ("--arm", "hfr", "--against", "no_retry")
+    found = told(power, "--from", str(finished), *arms, "--effect", "0.1", "--tasks", "40")
+    assert found["pilot_tasks"] >= 2
+    assert found["unit"] == "share"
+    assert found["table"][0]["tasks"] == 40
+    code, text = power("--from", str(finished), *arms, "--metric", "dup_1000")
+    assert code == 0
+    assert "pilot of" in text

@@ -1,0 +1,91 @@
+"""Simulated: how often the intervals that a report shows hold the truth, and how often a true "no
+difference" is rejected. Seeds of a task are alike: beta-binomial, by the intraclass correlation.
+"""
+
+import numpy as np
+import pytest
+
+from hfr_bench.stats.bootstrap import Sample, draw, point, resample
+from hfr_bench.stats.estimate import Measured, Setting, _contrast, _estimate
+from hfr_bench.stats.metrics import METRICS
+from hfr_bench.stats.signflip import sign_flip
+
+pytestmark = pytest.mark.slow
+SEEDS, REPEATS, RESAMPLES = 3, 1000, 1000
+SR = METRICS["sr"]
+
+
+def setting(tasks):
+    drawn = [("s", f"t{n:04d}") for n in range(tasks)]
+    counts = draw(drawn, RESAMPLES, "coverage")
+    return Setting(0.1, 0.95, {unit: n for n, unit in enumerate(drawn)}, counts)
+
+
+def chances(rng, tasks, share, icc):
+    """Each task's own chance, with the given mean and likeness of its seeds."""
+    if icc == 0:
+        return np.full(tasks, share)
+    strength = (1 - icc) / icc
+    return rng.beta(share * strength, (1 - share) * strength, tasks)
+
+
+def measured(values, where):
+    task = np.repeat(np.arange(len(where.counts)), SEEDS)
+    one = Sample(SR, task, values.astype(np.int64).ravel(), np.ones(task.size, dtype=np.int64))
+    return Measured(one, point(one), resample([one], where.counts)[0])
+
+
+def covered(tasks, share, icc):
+    rng = np.random.default_rng([tasks, int(share * 10_000), int(icc * 10)])
+    where = setting(tasks)
+    held = 0
+    for _ in range(REPEATS):
+        own = chances(rng, tasks, share, icc)
+        seen = rng.random((tasks, SEEDS)) < own[:, None]
+        row = _estimate(SR, "a", (), measured(seen, where), where)
+        held += row.low <= share <= row.high
+    return held / REPEATS
+
+
+@pytest.mark.parametrize(
+    ("tasks", "share", "icc"), [(200, 0.5, 0.3), (200, 0.1, 0.0), (600, 0.1, 0.3), (600, 0.5, 0.3)]
+)
+def test_common_shares_are_covered(tasks, share, icc):
+    assert 0.93 <= covered(tasks, share, icc) <= 0.97
+
+
+@pytest.mark.parametrize(
+    ("tasks", "share", "icc"),
+    [
+        (50, 0.001, 0.0), (50, 0.02, 0.3), (200, 0.005, 0.0), (200, 0.005, 0.3), (200, 0.02, 0.3),
+        (600, 0.001, 0.3), (600, 0.005, 0.3), (600, 0.02, 0.3),
+    ],
+)  # fmt: skip
+def test_rare_shares_are_covered(tasks, share, icc):
+    """Where a percentile bootstrap covers 13 to 79 % (facts/statistics.md §1.4)."""
+    assert covered(tasks, share, icc) >= 0.93
+
+
+@pytest.mark.parametrize(
+    ("tasks", "share", "icc"),
+    [(200, 0.3, 0.3), (200, 0.0175, 0.3), (100, 0.05, 0.3), (200, 0.3, 0)],
+)
+def test_an_arm_against_itself_is_rarely_told_apart(tasks, share, icc):
+    """Arms alike in all but luck, each with its own likeness within tasks: 5 % at most.
+
+    Three standard errors of the simulation are granted (2.1 points).
+    """
+    rng = np.random.default_rng([tasks, int(share * 10_000)])
+    where = setting(tasks)
+    rejected = excluded = 0
+    for _ in range(REPEATS):
+        ours, theirs = (
+            rng.random((tasks, SEEDS)) < chances(rng, tasks, share, icc)[:, None] for _ in "ab"
+        )
+        a, b = measured(ours, where), measured(theirs, where)
+        row = _contrast(SR, "a", "b", a, b, where)
+        excluded += row.low > 0 or row.high < 0
+        differences = ours.sum(axis=1).astype(int) - theirs.sum(axis=1)
+        rejected += sign_flip(differences, "k").two_sided <= 0.05
+    assert rejected / REPEATS <= 0.05 + 0.021
+    assert excluded / REPEATS <= 0.05 + 0.021
