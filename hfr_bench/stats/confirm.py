@@ -15,7 +15,7 @@ import numpy.typing as npt
 from hfr_bench.model.report import PairedEstimate
 from hfr_bench.model.trial import TrialResult
 from hfr_bench.stats.bootstrap import MAX_UNDEFINED, Sample, per_task
-from hfr_bench.stats.estimate import Measured, Setting, contrast, measure, pair_key
+from hfr_bench.stats.estimate import Measured, Setting, contrasts, measure, pair_key
 from hfr_bench.stats.exact import FEW, difference_interval
 from hfr_bench.stats.metrics import METRICS, Kind, Metric, each
 from hfr_bench.stats.signflip import sign_flip
@@ -72,7 +72,7 @@ def examine(
     """
     metric = METRICS[claim.metric]
     mine, other = sorted(ours, key=pair_key), sorted(theirs, key=pair_key)
-    a, b = measure(metric, mine, setting), measure(metric, other, setting)
+    a, b = measure(metric, [mine, other], setting)
     if a is None or b is None or a.value is None or b.value is None:
         return Tested(None, "none")
     with np.errstate(invalid="ignore"):
@@ -184,15 +184,12 @@ def left_out(
         if trial.arm in of:
             of[trial.arm].append((trial, frozenset(parts(trial))))
     named = sorted({name for listed in of.values() for _, names in listed for name in names})
-    found = []
-    for part in named:
-        ours, theirs = (
-            [trial for trial, names in of[arm] if part not in names]
-            for arm in (claim.arm, claim.against)
-        )
-        if ours and theirs:
-            left = contrast(
-                METRICS[claim.metric], (claim.arm, ours), (claim.against, theirs), setting
-            )
-            found.append(Without(part, left))
-    return found
+    kept = [
+        [[trial for trial, names in listed if part not in names] for listed in of.values()]
+        for part in named
+    ]
+    able = [(part, (a, b)) for part, (a, b) in zip(named, kept, strict=True) if a and b]
+    left = contrasts(
+        METRICS[claim.metric], (claim.arm, claim.against), [pair for _, pair in able], setting
+    )
+    return [Without(part, one) for (part, _), one in zip(able, left, strict=True)]

@@ -117,19 +117,39 @@ def contrast(
         ValueError: the two have different tasks or seeds.
     """
     (arm, mine), (against, other) = ours, theirs
-    mine, other = sorted(mine, key=pair_key), sorted(other, key=pair_key)
-    if [pair_key(trial) for trial in mine] != [pair_key(trial) for trial in other]:
-        raise ValueError(f"{arm} and {against} are not paired: their tasks or seeds differ")
-    a, b = measure(metric, mine, setting), measure(metric, other, setting)
-    return _contrast(metric, arm, against, a, b, setting)
+    return contrasts(metric, (arm, against), [(mine, other)], setting)[0]
 
 
-def measure(metric: Metric, trials: Sequence[TrialResult], setting: Setting) -> Measured | None:
-    """A metric of one arm and its resamples; None where a price is unknown."""
-    one = sample(metric, trials, task_rows(trials, setting.index))
-    if one is None:
-        return None
-    return Measured(one, point(one), resample([one], setting.counts)[0])
+def contrasts(
+    metric: Metric,
+    arms: tuple[str, str],
+    parts: Sequence[tuple[Sequence[TrialResult], Sequence[TrialResult]]],
+    setting: Setting,
+) -> list[PairedEstimate]:
+    """The same of several choices of trials, resampled in one go.
+
+    Raises:
+        ValueError: the two arms have different tasks or seeds in one of them.
+    """
+    listed = []
+    for ours, theirs in parts:
+        mine, other = sorted(ours, key=pair_key), sorted(theirs, key=pair_key)
+        if [pair_key(trial) for trial in mine] != [pair_key(trial) for trial in other]:
+            raise ValueError(f"{arms[0]} and {arms[1]} are not paired: their tasks or seeds differ")
+        listed += [mine, other]
+    found = measure(metric, listed, setting)
+    both = zip(found[::2], found[1::2], strict=True)
+    return [_contrast(metric, *arms, a, b, setting) for a, b in both]
+
+
+def measure(
+    metric: Metric, listed: Sequence[Sequence[TrialResult]], setting: Setting
+) -> list[Measured | None]:
+    """A metric of several lists of trials, and its resamples; None where a price is unknown."""
+    samples = [sample(metric, one, task_rows(one, setting.index)) for one in listed]
+    known = [one for one in samples if one is not None]
+    made = iter(resample(known, setting.counts) if known else [])
+    return [None if one is None else Measured(one, point(one), next(made)) for one in samples]
 
 
 def pair_key(trial: TrialResult) -> tuple[str, str, int, str]:
