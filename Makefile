@@ -118,7 +118,7 @@ $(LIBRARIES_MADE): tests/libraries.txt
 		"$$python" -m venv --clear $(LIBRARIES); \
 	fi
 	@echo "installing into $(LIBRARIES) (some 320 MB, for tests)"
-	@$(LIBRARIES)/bin/python $(PIP_INSTALL) --retries 1 --timeout 20 --no-deps -r tests/libraries.txt
+	@$(LIBRARIES)/bin/python $(PIP_INSTALL) --no-compile --retries 1 --timeout 20 --no-deps -r tests/libraries.txt
 	@touch $@
 
 demo: $(VENV_MADE)  ## the embedded experiment: freeze, run, report, bundle, verify; again = resume
