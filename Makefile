@@ -25,6 +25,7 @@ LIBRARIES := .hosts/libraries
 LIBRARIES_MADE := $(LIBRARIES)/.made
 PEER := .hosts/inspect
 PEER_MADE := $(PEER)/.made
+PROXIES_MADE := .hosts/mitmproxy/.made .hosts/litellm/.made
 
 EXPERIMENT := runs/first-light
 DEMO := runs/demo
@@ -174,7 +175,16 @@ bench-bootstrap: $(VENV_MADE)  ## the paired bootstrap beside arch, in an enviro
 	@$(ARCH)/bin/python $(PIP_INSTALL) arch==8.0.0 numpy==2.4.6 scipy==1.17.1 pandas==3.1.1
 	@$(BIN)/python tests/benchmarks/bootstrap.py $(ARCH)/bin/python
 
-bench: $(VENV_MADE) $(HOST_MADE) $(PEER_MADE)  ## measure; rewrites the table of docs/performance.md
+# The proxies that the gateway is measured beside; their pins do not go together.
+.hosts/mitmproxy/.made: PACKAGE := mitmproxy==11.0.2
+.hosts/litellm/.made: PACKAGE := litellm[proxy]==1.108.7
+$(PROXIES_MADE): Makefile
+	@$(find_python); "$$python" -m venv --clear $(@D)
+	@echo "installing $(PACKAGE) into $(@D)"
+	@$(@D)/bin/python $(PIP_INSTALL) '$(PACKAGE)'
+	@touch $@
+
+bench: $(VENV_MADE) $(HOST_MADE) $(PEER_MADE) $(PROXIES_MADE)  ## measure; rewrites the table of docs/performance.md
 	@$(WITH_ENGINE) $(BIN)/python tests/benchmarks/run.py
 
 images: $(VENV_MADE)  ## build the container images of the suites; again = only what changed

@@ -1,23 +1,28 @@
-"""The gateway as a process of its own, beside no proxy at all and a bare aiohttp pass-through.
+"""The gateway as a process of its own, beside no proxy, a bare aiohttp pass-through, and peers.
 
 Prints, for each road, as JSON: the median and 99th percentile of a call (ms) on one connection and
 on 16, calls a second, the first streamed byte (ms), CPU of the proxy a call (ms), and its memory
 (MiB) before and after. Roads take turns in short rounds, and what is printed are medians of rounds:
-the machine may be shared. Further proxies in front of the same server can be named:
+the machine may be shared. mitmproxy (reverse) and litellm's proxy are roads where their
+environments exist (`make bench` makes them); further ones before the same server can be named:
 
     python gateway.py [ROUNDS [CALLS]] [NAME=URL:PID ...]
+    python gateway.py --million [CALLS]       that many calls through the gateway, and its memory
 """
 
 import asyncio
 import json
 import os
+import socket
 import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
 
 import aiohttp
 import uvloop
@@ -36,10 +41,21 @@ MANY = 16
 PATH = "/v1/chat/completions"
 ASK = json.dumps({"model": "m", "messages": [{"role": "user", "content": "x" * 500}]}).encode()
 ASK_STREAM = ASK[:-1] + b', "stream": true}'
-ANSWER = json.dumps({"model": "m", "choices": [{"message": {"content": "y" * 300}}]}).encode()
-EVENT = b'data: {"choices": [{"delta": {"content": "yyyyyyyy"}}]}\n\n'
+MESSAGE = {"role": "assistant", "content": "y" * 300}
+CHOICE = {"index": 0, "message": MESSAGE, "finish_reason": "stop"}
+ANSWER = json.dumps({"id": "1", "object": "chat.completion", "model": "m", "choices": [CHOICE]})
+ANSWER = ANSWER.encode()
+SAID = b"yyyyyyyy"
+EVENT = b'data: {"id": "1", "choices": [{"index": 0, "delta": {"content": "yyyyyyyy"}}]}\n\n'
 LAST = b"data: [DONE]\n\n"
 PAUSE_S = 0.005
+OURS = ("gateway", "relay")
+LOCAL = "127.0.0.1"
+HOSTS = Path(__file__).parents[2] / ".hosts"
+START_S = 120.0
+TURN_S = 1.0
+"""So long a road's calls on one connection take in a round, at the most."""
+
 PLANNED = 40
 """Faults in the trial's schedule, all behind the last call: looked up, never met."""
 
@@ -76,7 +92,7 @@ class ModelServer(asyncio.Protocol):
         if not found or len(body) < int(length or 0):
             return
         self.seen = b""
-        if b'"stream": true' in body:
+        if b'"stream":true' in body.replace(b" ", b""):
             asyncio.get_running_loop().create_task(self.trickle())
             return
         head = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: "
@@ -158,6 +174,48 @@ def started(what: str, upstream: str = "") -> tuple[subprocess.Popen, Road]:
     return process, road_of(what, url, process.pid)
 
 
+def peers(upstream: str, folder: Path) -> Iterator[tuple[subprocess.Popen, Road]]:
+    """The other proxies that are installed here, once they answer."""
+    stream = folder / "stream.py"
+    stream.write_text("def responseheaders(flow):\n    flow.response.stream = True\n")
+    models = folder / "litellm.json"  # YAML, too
+    params = {"model": "openai/m", "api_base": f"{upstream}/v1", "api_key": "k"}
+    models.write_text(json.dumps({"model_list": [{"model_name": "m", "litellm_params": params}]}))
+    commands = {
+        "mitmproxy": (
+            *("mitmdump", "-q", "-s", stream, "--set", f"confdir={folder}"),
+            *("--listen-host", LOCAL, "--mode", f"reverse:{upstream}", "-p"),
+        ),
+        "litellm": (
+            *("litellm", "--config", models, "--telemetry", "False", "--host", LOCAL, "--port"),
+        ),
+    }
+    # Nobody but this machine can reach it, and it need not know who calls: the least of its work.
+    open_to_all = "LITELLM_DANGEROUSLY_PERMIT_WEAK_OR_UNSET_MASTER_KEY"
+    env = {**os.environ, "LITELLM_LOCAL_MODEL_COST_MAP": "True", open_to_all: "true"}
+    for name, (program, *options) in commands.items():
+        path = HOSTS / name / "bin" / program
+        if path.exists():
+            with socket.create_server((LOCAL, 0)) as free:
+                port = free.getsockname()[1]
+            argv = [str(one) for one in (path, *options, port)]
+            log = (folder / f"{name}.log").open("wb")
+            process = subprocess.Popen(argv, env=env, stdout=log, stderr=log, cwd=folder)
+            road = Road(name, LOCAL, port, pid=process.pid)
+            yield process, road
+            wait_for(process, road)
+
+
+def wait_for(process: subprocess.Popen, road: Road) -> None:
+    """Until a proxy takes connections. Raises RuntimeError if it does not."""
+    deadline = time.monotonic() + START_S
+    while time.monotonic() < deadline and process.poll() is None:
+        with suppress(OSError), socket.create_connection((road.host, road.port)):
+            return
+        time.sleep(0.1)
+    raise RuntimeError(f"{road.name} does not take connections")
+
+
 def road_of(name: str, url: str, pid: int | None) -> Road:
     host, _, rest = url.removeprefix("http://").partition(":")
     port, slash, path = rest.partition("/")
@@ -175,7 +233,7 @@ async def calls(road: Road, count: int, body: bytes, *, first_only: bool = False
         began = time.perf_counter()
         writer.write(request)
         head = await reader.readuntil(b"\r\n\r\n")
-        assert head.startswith(b"HTTP/1.1 200"), head
+        assert head.startswith(b"HTTP/1.1 200"), head + await reader.read(2000)
         length = head.lower().partition(b"content-length: ")[2].partition(b"\r\n")[0]
         if length:
             await reader.readexactly(int(length))
@@ -183,7 +241,7 @@ async def calls(road: Road, count: int, body: bytes, *, first_only: bool = False
             first = await reader.readuntil(b"\n\n")
             if first_only:
                 took.append(time.perf_counter() - began)
-            assert EVENT in first
+            assert SAID in first, first
             await reader.readuntil(b"0\r\n\r\n")
         if not first_only:
             took.append(time.perf_counter() - began)
@@ -226,14 +284,17 @@ def _rss_mib(pid: int | None) -> float:
 
 
 def measure(roads: list[Road], rounds: int, count: int) -> dict[str, dict[str, float]]:
-    """Medians over rounds in which every road has its turn."""
+    """Medians over rounds in which every road has its turn; slow ones make fewer calls."""
+    counts = {}
     for road in roads:
-        asyncio.run(one_round(road, 200))
+        asyncio.run(calls(road, 20, ASK))
+        p50_s = asyncio.run(one_round(road, 100))["p50_ms"] / 1e3
+        counts[road.name] = max(100, min(count, round(TURN_S / p50_s)))
     before = {road.name: _rss_mib(road.pid) for road in roads}
     found: dict[str, list[dict[str, float]]] = {road.name: [] for road in roads}
     for _ in range(rounds):
         for road in roads:
-            found[road.name].append(asyncio.run(one_round(road, count)))
+            found[road.name].append(asyncio.run(one_round(road, counts[road.name])))
     told = {
         name: {key: statistics.median(one[key] for one in each) for key in each[0]}
         for name, each in found.items()
@@ -248,24 +309,47 @@ def measure(roads: list[Road], rounds: int, count: int) -> dict[str, dict[str, f
     return told
 
 
+def million(road: Road, count: int) -> dict[str, Any]:
+    """So many calls on 16 connections; memory at the start and behind each tenth of them."""
+    asyncio.run(calls(road, 1000, ASK))
+    memory, began = [_rss_mib(road.pid)], time.perf_counter()
+
+    async def tenth() -> None:
+        await asyncio.gather(*(calls(road, count // 10 // MANY, ASK) for _ in range(MANY)))
+
+    for _ in range(10):
+        asyncio.run(tenth())
+        memory.append(_rss_mib(road.pid))
+        print(f"{len(memory) - 1} tenths, {memory[-1]:.1f} MiB", file=sys.stderr)
+    per_s = count / (time.perf_counter() - began)
+    return {"calls": count, "per_s": round(per_s), "rss_mib": [round(one, 2) for one in memory]}
+
+
 def main(arguments: list[str]) -> None:
     """Start everything, measure, and end everything."""
     numbers = [int(one) for one in arguments if one.isdigit()]
-    rounds, count = (*numbers, *(5, 1000)[len(numbers) :])
+    rounds, count = (*numbers, *(5, 1000)[len(numbers) :])[:2]
     uvloop.install()
     model, direct = started("model")
     origin = f"http://{direct.host}:{direct.port}"
     processes, roads = [model], [direct._replace(name="direct", pid=None)]
     try:
-        for what in ("gateway", "relay"):
-            process, road = started(what, origin)
-            processes.append(process)
-            roads.append(road)
-        for named in (one for one in arguments if "=" in one):
-            name, _, where = named.partition("=")
-            url, _, pid = where.rpartition(":")
-            roads.append(road_of(name, url, int(pid)))
-        told = measure(roads, rounds, count)
+        with TemporaryDirectory() as folder:
+            alone = "--million" in arguments
+            made = [started(what, origin) for what in (("gateway",) if alone else OURS)]
+            processes += [process for process, _ in made]
+            roads += [road for _, road in made]
+            if alone:
+                print(json.dumps(million(roads[1], numbers[0] if numbers else 10**6)))
+                return
+            for process, road in peers(origin, Path(folder)):
+                processes.append(process)
+                roads.append(road)
+            for named in (one for one in arguments if "=" in one):
+                name, _, where = named.partition("=")
+                url, _, pid = where.rpartition(":")
+                roads.append(road_of(name, url, int(pid)))
+            told = measure(roads, rounds, count)
     finally:
         for process in processes:
             process.kill()

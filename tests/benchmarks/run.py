@@ -19,6 +19,15 @@ REPO = HERE.parents[1]
 PEER = REPO / ".hosts" / "inspect" / "bin" / "python"
 PAGE = REPO / "docs" / "performance.md"
 ROUNDS, TRIALS, CALLS, STARTS = 5, 200, 300, 5
+PROXIES = (
+    ("ms of a call (p50) by a gateway of its own", "gateway_p50", "direct_p50", "≤ 5 times"),
+    ("ms that it adds; beside: aiohttp pass-through", "gateway_added", "relay_added", "≤ 0.3"),
+    ("ms that it adds; beside: mitmproxy", "gateway_added", "mitmproxy_added", "≤ 0.3"),
+    ("ms that it adds; beside: litellm proxy", "gateway_added", "litellm_added", "≤ 0.3"),
+    ("the same to the first streamed byte; mitmproxy", "gateway_first", "mitmproxy_first", "≤ 0.3"),
+    ("calls a second on 16 connections; mitmproxy", "gateway_per_s", "mitmproxy_per_s", "≥ 4,000"),
+)
+"""Rows of the gateway as a process of its own: what, ours, beside, aim."""
 
 
 def child_cpu_s(argv: list[str]) -> float:
@@ -64,13 +73,33 @@ def measure() -> dict[str, float | None]:
         )
     print("20,400 traces to a report", file=sys.stderr)
     traces = told(sys.executable, "ingest.py")
-    return {
-        name: None if rounds[0][name] is None else statistics.median(r[name] for r in rounds)
-        for name in rounds[0]
-    } | {
-        "ingest": traces["report_without_index_cpu_s"],
-        "indexed": traces["report_with_index_cpu_s"],
-    }
+    print("the gateway beside other proxies", file=sys.stderr)
+    roads = told(sys.executable, "gateway.py", ROUNDS, 2000)
+    return (
+        wired(roads)
+        | {
+            name: None if rounds[0][name] is None else statistics.median(r[name] for r in rounds)
+            for name in rounds[0]
+        }
+        | {
+            "ingest": traces["report_without_index_cpu_s"],
+            "indexed": traces["report_with_index_cpu_s"],
+        }
+    )
+
+
+def wired(roads: dict[str, dict[str, float]]) -> dict[str, float | None]:
+    """What the table says of each road through a proxy; None for those that are not to be had."""
+    found: dict[str, float | None] = {"direct_p50": roads["direct"]["p50_ms"]}
+    for name in ("gateway", "relay", "mitmproxy", "litellm"):
+        of = roads.get(name, {})
+        found |= {
+            f"{name}_added": of.get("added_p50_ms"),
+            f"{name}_first": of.get("added_first_byte_ms"),
+            f"{name}_per_s": of.get("per_s_of_16"),
+            f"{name}_p50": of.get("p50_ms"),
+        }
+    return found
 
 
 def cells(found: dict[str, float | None]) -> list[tuple[str, ...]]:
@@ -93,6 +122,7 @@ def cells(found: dict[str, float | None]) -> list[tuple[str, ...]]:
         row("CPU µs of PREPARED + COMMITTED in SQLite", "sqlite", aim="≤ 100"),
         row("CPU ms a model call, client → server", "direct_ms"),
         row("CPU ms a model call, client → gateway → server", "gateway_ms", "direct_ms"),
+        *(row(*one) for one in PROXIES),
         row("s of a container trial beyond its work, cold", "cold_s", "raw_s", "≤ 1"),
         row("s of a container trial beyond its work, warm pool", "warm_s", "raw_s", "≤ 0.2"),
         row("CPU s from 20,400 traces (30 lines each) to a report", "ingest", aim="≤ 10"),
@@ -117,7 +147,9 @@ may use as well: trust the ratios before the figures. Python {platform.python_ve
 
 *Beside*: Inspect 0.3.285 with its mock model and one tool call a sample (first two rows), in the
 same run; 1,000 turns of an empty loop, which take 15 µs where nobody else works; the call without
-the gateway; for containers (wall time, a host that does nothing) what
+the gateway; for the gateway as a process of its own (wall time, one run in which all roads take
+turns) the proxy that is named, none of which injects or records anything; for containers (wall
+time, a host that does nothing) what
 the engine itself takes for run, one exec and `rm -f`, through the same API. A trial of ours is the
 whole one: guard, onion, fault cursor, hash-chained trace file synced at start and end, checker.
 """

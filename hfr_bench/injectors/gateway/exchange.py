@@ -1,14 +1,15 @@
 """One request on its way through the gateway, and the one time that its truth is told."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from aiohttp import web
 from multidict import CIMultiDict
 
 from hfr_bench.faults.dialects import error_body
 from hfr_bench.injectors._trail import Coordinate
-from hfr_bench.injectors._wire import Guest, hang_up
+from hfr_bench.injectors._wire import Guest
+from hfr_bench.injectors.gateway.serving import Reply, Request
 from hfr_bench.model.record import text_digest
 from hfr_bench.model.schedule import FaultEvent
 from hfr_bench.model.trace import UpstreamHit
@@ -36,7 +37,7 @@ class Exchange:
     """
 
     guest: Guest
-    request: web.BaseRequest
+    request: Request
     dialect: str
     path: str
     body: bytes
@@ -79,18 +80,17 @@ class Exchange:
             hit = hit.model_copy(update={"upstream_digest": true_digest})
         self.guest.scene.tell(hit)
 
-    def answer(self, response: web.Response) -> web.Response:
+    def answer(self, reply: Reply) -> Reply:
         """Tell, then answer."""
-        body = response.body
-        assert body is None or isinstance(body, bytes)
-        self.tell(text_digest(body or b""), failed=self.event is not None or response.status >= 400)
-        return response
+        failed = self.event is not None or reply.status >= 400
+        self.tell(text_digest(reply.body), failed=failed)
+        return reply
 
-    def lose(self) -> web.Response:
+    def lose(self) -> None:
         """End the connection, told if it was not yet."""
         if not self.told:
             self.tell("", failed=True)
-        return hang_up(self.request)
+        hang_up(self.request)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,13 @@ class Answer:
     streamed: bool
 
 
-def refuse(status: int, code: str, message: str, dialect: str) -> web.Response:
+def refuse(status: int, code: str, message: str, dialect: str) -> Reply:
     """The gateway's own errors, in the provider's shape."""
     body = error_body(dialect, status, f"hfr-bench gateway: {message}", code)
-    return web.json_response(body, status=status)
+    return Reply(status, {"content-type": "application/json"}, json.dumps(body).encode())
+
+
+def hang_up(request: Request) -> None:
+    """Really close the socket, without an answer."""
+    if request.transport is not None:
+        request.transport.abort()

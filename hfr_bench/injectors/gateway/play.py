@@ -6,10 +6,9 @@ model server did not answer with a success, there is nothing to spoil, and its e
 
 import contextlib
 
-from aiohttp import web
-
 from hfr_bench.injectors.gateway import edits, routes, sse
 from hfr_bench.injectors.gateway.exchange import Answer, Exchange
+from hfr_bench.injectors.gateway.serving import Reply, Sending
 from hfr_bench.model.record import text_digest
 from hfr_bench.model.schedule import Close, Cut, Drip, Respond, Rewrite, Stall
 
@@ -28,44 +27,45 @@ _INSIDE = {
 }
 
 
-async def respond(exchange: Exchange, effect: Respond, latency_us: int) -> web.Response:
+async def respond(exchange: Exchange, effect: Respond, latency_us: int) -> Reply:
     """An answer that the model server knows nothing of."""
     body, headers = effect.body.encode(), dict(effect.headers)
     if effect.status < 400 and body[:1] == b"{" and _streams(exchange):
         body = sse.error_stream(exchange.dialect, body)
         headers = {**_without(headers, "content-type"), "content-type": "text/event-stream"}
-    response = web.Response(status=effect.status, headers=headers, body=body)
     if exchange.virtual:
-        response.headers[LATENCY] = str(latency_us)
+        headers[LATENCY] = str(latency_us)
     else:
         await exchange.guest.pause(latency_us)
-    return exchange.answer(response)
+    return exchange.answer(Reply(effect.status, headers, body))
 
 
-async def lose(exchange: Exchange, effect: Close | Stall, latency_us: int) -> web.Response:
+async def lose(exchange: Exchange, effect: Close | Stall, latency_us: int) -> None:
     """End the connection without an answer; stalls are announced, or really waited for."""
     stall_us = round(effect.stall_s * 1e6) if isinstance(effect, Stall) else latency_us
     exchange.tell("", failed=True, stall_us=stall_us)
     if not exchange.virtual:
         await exchange.guest.pause(stall_us)
-    return exchange.lose()
+    exchange.lose()
 
 
-async def spoil(
-    exchange: Exchange, effect: Drip | Cut | Rewrite, real: Answer
-) -> web.StreamResponse:
+async def spoil(exchange: Exchange, effect: Drip | Cut | Rewrite, real: Answer) -> Reply | None:
     """The real answer, and what the effect makes of it."""
     if 200 <= real.status < 300:
         if isinstance(effect, Rewrite):
             return _rewrite(exchange, effect, real)
-        if isinstance(effect, Cut):
-            return await _cut(exchange, effect, real)
-        return await _drip(exchange, effect, real)
+        with contextlib.suppress(OSError):  # the client may be gone
+            if isinstance(effect, Cut):
+                await _cut(exchange, effect, real)
+            else:
+                await _drip(exchange, effect, real)
+        _break_off(exchange)
+        return None
     exchange.tell(text_digest(real.body), failed=True)
-    return web.Response(status=real.status, headers=real.headers, body=real.body)
+    return Reply(real.status, real.headers, real.body)
 
 
-def _rewrite(exchange: Exchange, effect: Rewrite, real: Answer) -> web.Response:
+def _rewrite(exchange: Exchange, effect: Rewrite, real: Answer) -> Reply:
     """The altered answer, or the real one if it cannot be altered: it is no model's."""
     tools = routes.tools_of(exchange.body)
     dialect, streamed = exchange.dialect, real.streamed
@@ -73,54 +73,44 @@ def _rewrite(exchange: Exchange, effect: Rewrite, real: Answer) -> web.Response:
     body = real.body if body is None else body
     true_digest = text_digest(real.body)
     exchange.tell(text_digest(body), failed=not effect.answered, true_digest=true_digest)
-    return web.Response(status=real.status, headers=real.headers, body=body)
+    return Reply(real.status, real.headers, body)
 
 
-async def _cut(exchange: Exchange, effect: Cut, real: Answer) -> web.StreamResponse:
+async def _cut(exchange: Exchange, effect: Cut, real: Answer) -> None:
     """The beginning of the answer; then the connection ends."""
     at = where(effect.at, exchange.dialect, real.body, streamed=real.streamed)
-    response = await _begin(exchange, real)
     announced = real.headers.get(LATENCY, "")
     exchange.tell("", failed=True, stall_us=int(announced) if announced.isdigit() else 0)
-    with contextlib.suppress(OSError):
-        await response.write(real.body[:at])
-    return _break_off(exchange, response)
+    await _begin(exchange, real).send(real.body[:at])
 
 
-async def _drip(exchange: Exchange, effect: Drip, real: Answer) -> web.StreamResponse:
+async def _drip(exchange: Exchange, effect: Drip, real: Answer) -> None:
     """A byte each `every_s`, never the last one; on a virtual clock one byte says it all."""
-    response = await _begin(exchange, real)
     stall_us, every_us = round(effect.stall_s * 1e6), round(effect.every_s * 1e6)
     exchange.tell("", failed=True, stall_us=stall_us)
     left_us, body, at = (0 if exchange.virtual else stall_us), real.body, 0
-    with contextlib.suppress(OSError):
-        await response.write(body[:1])
-        while left_us > 0 and not exchange.guest.gone.is_set():
-            await exchange.guest.pause(min(every_us, left_us))
-            left_us -= every_us
-            at += 1
-            if at + 1 < len(body):
-                await response.write(body[at : at + 1])
-            elif exchange.request.transport is None:
-                break
-    return _break_off(exchange, response)
+    sending = _begin(exchange, real)
+    await sending.send(body[:1])
+    while left_us > 0 and not exchange.guest.gone.is_set():
+        await exchange.guest.pause(min(every_us, left_us))
+        left_us -= every_us
+        at += 1
+        if at + 1 < len(body):
+            await sending.send(body[at : at + 1])
+        elif exchange.request.transport is None:
+            break
 
 
-async def _begin(exchange: Exchange, real: Answer) -> web.StreamResponse:
+def _begin(exchange: Exchange, real: Answer) -> Sending:
     """The head of an answer that will not come to its end."""
-    response = web.StreamResponse(status=real.status, headers=real.headers)
-    if not real.streamed:
-        response.content_length = len(real.body)
-    with contextlib.suppress(OSError):
-        await response.prepare(exchange.request)
-    return response
+    length = None if real.streamed else len(real.body)
+    return exchange.request.begin(real.status, real.headers, length)
 
 
-def _break_off(exchange: Exchange, response: web.StreamResponse) -> web.StreamResponse:
+def _break_off(exchange: Exchange) -> None:
     """Close the connection behind what was written."""
     if exchange.request.transport is not None:
         exchange.request.transport.close()
-    return response
 
 
 def where(at: str, dialect: str, body: bytes, *, streamed: bool) -> int:

@@ -8,24 +8,25 @@ decides. What it did with a request is told to the trial's writer before the cli
 import asyncio
 from collections.abc import Mapping, Sequence
 
-from aiohttp import web
 from multidict import CIMultiDict
 
 from hfr_bench import content
 from hfr_bench.errors import InfrastructureError
 from hfr_bench.faults import shape
 from hfr_bench.faults.dialects import CHAT, MODEL_DIALECTS, effect_in, speaks
-from hfr_bench.injectors._wire import BODY_LIMIT, PREFIX, Guest, hang_up, passable, read_body
+from hfr_bench.injectors._wire import BODY_LIMIT, PREFIX, Guest, passable
 from hfr_bench.injectors.gateway import play, routes, sse
 from hfr_bench.injectors.gateway.exchange import (
     UPSTREAM_ERRORS,
     Answer,
     Exchange,
     absorbed,
+    hang_up,
     refuse,
 )
+from hfr_bench.injectors.gateway.serving import Reply, Request, Server
 from hfr_bench.injectors.gateway.upstream import Response, UnreachedError, Upstream
-from hfr_bench.loopback import LoopThread, listen
+from hfr_bench.loopback import LoopThread
 from hfr_bench.model.record import text_digest
 from hfr_bench.model.schedule import (
     Close,
@@ -72,7 +73,7 @@ class GatewayInjector:
         self._dialects = tuple(dialects)
         self._guests: dict[str, Guest] = {}
         self._loop: LoopThread | None = None
-        self._runner: web.ServerRunner | None = None
+        self._server: Server | None = None
         self._upstream: Upstream | None = None
         self._paths: dict[str, str] = {}
         self._port = port
@@ -152,16 +153,17 @@ class GatewayInjector:
         return ""
 
     async def _open(self) -> None:
-        self._runner, self._port = await listen(self._handle, self._port)
+        self._server = Server(self._handle)
+        self._port = await self._server.start(self._port)
 
     async def _shut(self, guests: list[Guest]) -> None:
         await asyncio.gather(*(guest.drain(self._drain_s) for guest in guests))
-        if self._runner is not None:
-            await self._runner.cleanup()
+        if self._server is not None:
+            self._server.stop()
         if self._upstream is not None:
             self._upstream.close()
 
-    async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
+    async def _handle(self, request: Request) -> Reply | None:
         parts = request.path_qs.split("/", 4)
         if len(parts) < 5 or parts[1] != "t" or parts[3] not in self._paths:
             return refuse(404, "not_found", _WHERE, routes.dialect_of(request.path_qs))
@@ -172,11 +174,9 @@ class GatewayInjector:
         with guest.under_way():
             return await self._serve(request, guest, parts[3], parts[4])
 
-    async def _serve(
-        self, request: web.BaseRequest, guest: Guest, version: str, tail: str
-    ) -> web.StreamResponse:
+    async def _serve(self, request: Request, guest: Guest, version: str, tail: str) -> Reply | None:
         """Find the live event and play it; without one, forward."""
-        body = await read_body(request)
+        body = request.body
         dialect, point, model = routes.route(request.method, tail.split("?", 1)[0])
         # Other requests are no model calls: passed through and told, at a point no fault names.
         at = guest.coordinate(request.headers if dialect else {}, point)
@@ -201,9 +201,7 @@ class GatewayInjector:
             exchange.lose()
             raise
 
-    async def _play(
-        self, exchange: Exchange, event: FaultEvent, kind: KindSpec
-    ) -> web.StreamResponse:
+    async def _play(self, exchange: Exchange, event: FaultEvent, kind: KindSpec) -> Reply | None:
         """The event's wire effect, exactly as its kind declares it."""
         if not speaks(kind, exchange.dialect):
             exchange.event = None  # nothing was injected, our own side failed: a void
@@ -215,13 +213,14 @@ class GatewayInjector:
             return await play.respond(exchange, effect, latency_us)
         real = await self._ask_for_all(exchange) if shape.lands(effect) else None
         if isinstance(effect, Close | Stall):
-            return await play.lose(exchange, effect, latency_us)
+            await play.lose(exchange, effect, latency_us)
+            return None
         if real is None or not isinstance(effect, Drip | Cut | Rewrite):
             exchange.event = None
             return exchange.answer(_unreachable(exchange, "no answer"))
         return await play.spoil(exchange, effect, real)
 
-    async def _forward(self, exchange: Exchange) -> web.StreamResponse:
+    async def _forward(self, exchange: Exchange) -> Reply | None:
         """Pass the request on and its answer back; a dead upstream is a 502."""
         try:
             async with await self._ask(exchange) as upstream:
@@ -230,15 +229,17 @@ class GatewayInjector:
                 headers = passable(upstream.headers, coordinates=exchange.virtual)
                 if upstream.content_type == _STREAM:
                     exchange.upstream_status = upstream.status
-                    return await _stream(exchange, upstream, headers)
+                    await _stream(exchange, upstream, headers)
+                    return None
                 body = await upstream.read()
                 exchange.upstream_status = upstream.status
         except UPSTREAM_ERRORS as error:
             if exchange.told:  # an answer that had begun is cut off, as upstream cut it off
-                return hang_up(exchange.request)
+                hang_up(exchange.request)
+                return None
             exchange.forwarded = not isinstance(error, UnreachedError)
             return exchange.answer(_unreachable(exchange, type(error).__name__))
-        return exchange.answer(web.Response(status=upstream.status, headers=headers, body=body))
+        return exchange.answer(Reply(upstream.status, headers, body))
 
     async def _ask_for_all(self, exchange: Exchange) -> Answer | None:
         """The upstream's answer to its end; None if there was none."""
@@ -271,31 +272,28 @@ class GatewayInjector:
         )
 
 
-async def _stream(
-    exchange: Exchange, upstream: Response, headers: CIMultiDict[str]
-) -> web.StreamResponse:
-    """Server-sent events, chunk by chunk; what ends them waits until the hit is told."""
-    response = web.StreamResponse(status=upstream.status, headers=headers)
-    sent, last = bytearray(), sse.ENDS.get(exchange.dialect, b"\0")
+async def _stream(exchange: Exchange, upstream: Response, headers: CIMultiDict[str]) -> None:
+    """Server-sent events, piece by piece as they come; what ends them waits until the hit is told.
+
+    The head goes out with the first piece, or alone where that is not there yet.
+    """
+    last = sse.ENDS.get(exchange.dialect, b"\0")
+    sending = exchange.request.begin(upstream.status, headers, None)
+    sent, held = [], b""
     try:
-        await response.prepare(exchange.request)
-        held = b""
-        async for chunk in upstream.pieces():
-            sent += chunk
-            if held or last in chunk:
-                held += chunk
+        async for piece in upstream.pieces(waiting=sending.flush):
+            sent.append(piece)
+            if held or last in piece:
+                held += piece
             else:
-                await response.write(chunk)
-        exchange.tell(text_digest(bytes(sent)), failed=upstream.status >= 400)
-        if held:
-            await response.write(held)
-        await response.write_eof()
+                await sending.send(piece)
+        exchange.tell(text_digest(b"".join(sent)), failed=upstream.status >= 400)
+        sending.end(held)
     except UPSTREAM_ERRORS:
         if not exchange.told:
-            exchange.tell(text_digest(bytes(sent)), failed=True)
+            exchange.tell(text_digest(b"".join(sent)), failed=True)
         raise
-    return response
 
 
-def _unreachable(exchange: Exchange, name: str) -> web.Response:
+def _unreachable(exchange: Exchange, name: str) -> Reply:
     return refuse(502, "upstream_unreachable", f"model server: {name}", exchange.dialect)

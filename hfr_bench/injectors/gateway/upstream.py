@@ -9,19 +9,24 @@ import asyncio
 import ssl
 import zlib
 from collections import deque
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
 from typing import cast
 from urllib.parse import urlsplit
 
-from multidict import CIMultiDict
+from hfr_bench.injectors.gateway.framing import (
+    Body,
+    Headers,
+    MalformedError,
+    is_chunked,
+    length_of,
+    says_close,
+    split_head,
+)
 
 CONNECT_S = 10.0
 ANSWER_S = 900.0
 _IDLE_S = 30.0  # shorter than any server's patience, so that no request meets a closing socket
-_HEAD_LIMIT = 256 * 1024
 _AHEAD_LIMIT = 1024 * 1024
-
-Headers = CIMultiDict[str]
 
 
 class UnreachedError(ConnectionError):
@@ -41,126 +46,62 @@ class Parser:
 
     def __init__(self, *, bodiless: bool = False) -> None:
         self.status = 0
-        self.headers: Headers = CIMultiDict()
-        self.pieces: deque[bytes] = deque()
-        self.done = False
+        self.headers = Headers()
         self.keep = True
         self._seen = b""
         self._bodiless = bodiless
-        self._left: int | None = None  # of the body or of a chunk; None: until the connection ends
-        self._chunked = False
-        self._trailer = False
+        self._body = Body()
+
+    @property
+    def pieces(self) -> deque[bytes]:
+        """Of the body, what has come and was not taken yet."""
+        return self._body.pieces
+
+    @property
+    def done(self) -> bool:
+        return self._body.done
 
     def feed(self, data: bytes) -> None:
         """The next bytes."""
-        if self.status == 0:
-            data = self._head(data)
-        if self.status == 0 or self.done:
-            return
-        if self._chunked:
-            self._chunks(data)
-        elif self._left is None:
-            if data:
-                self.pieces.append(data)
-        else:
-            self._counted(data)
+        try:
+            if self.status == 0:
+                data = self._head(data)
+            if self.status and (behind := self._body.feed(data)):
+                self.keep = self.keep and not behind
+        except MalformedError as error:
+            raise BrokenAnswerError(str(error)) from error
 
     def end(self) -> bool:
         """The connection ended; returns whether the response is whole."""
-        if self.status and not self._chunked and self._left is None:
-            self.done = True
-        return self.done
+        return self.status != 0 and self._body.end()
 
     def _head(self, data: bytes) -> bytes:
         """Read the head once it is whole; returns what comes behind it."""
         data = self._seen + data
-        while True:
-            head, found, rest = data.partition(b"\r\n\r\n")
-            if not found:
-                if len(data) > _HEAD_LIMIT:
-                    raise BrokenAnswerError("a head without an end")
-                self._seen = data
-                return b""
-            first, *lines = head.decode(errors="surrogateescape").split("\r\n")
+        while (found := split_head(data)) is not None:
+            first, headers, data = found
             version, _, status = first.partition(" ")
             if not version.startswith("HTTP/1.") or not status[:3].isdigit():
-                raise BrokenAnswerError("not an HTTP/1 response")
-            if status[0] != "1":
-                break
-            data = rest  # 100 Continue and the like
-        self._seen = b""
-        self.keep = version != "HTTP/1.0"
-        for line in lines:
-            name, colon, value = line.partition(":")
-            if not colon:
-                raise BrokenAnswerError("a header without a colon")
-            self.headers.add(name.strip(), value.strip())
-        self._frame(int(status[:3]))
-        self.status = int(status[:3])
-        return rest
+                raise MalformedError("not an HTTP/1 response")
+            if status[0] != "1":  # 100 Continue and the like
+                self._seen = b""
+                self._frame(int(status[:3]), version, headers)
+                return data
+        self._seen = data
+        return b""
 
-    def _frame(self, status: int) -> None:
+    def _frame(self, status: int, version: str, headers: Headers) -> None:
         """How the body ends."""
-        headers = self.headers
-        self.keep = self.keep and "close" not in headers.get("connection", "").lower()
-        length = headers.get("content-length")
+        self.headers = headers
+        self.keep = version != "HTTP/1.0" and not says_close(headers)
         if self._bodiless or status in (204, 304):
-            self.done = True
-        elif "chunked" in headers.get("transfer-encoding", "").lower():
-            self._chunked, self._left = True, 0
-        elif length is not None:
-            if not (length.isascii() and length.isdigit()):
-                raise BrokenAnswerError("a length that is no number")
-            self._left = int(length)
-            self.done = self._left == 0
+            self._body = Body(length=0)
+        elif is_chunked(headers):
+            self._body = Body(chunked=True)
         else:
-            self.keep = False
-
-    def _counted(self, data: bytes) -> None:
-        assert self._left is not None
-        piece = data[: self._left]
-        if piece:
-            self.pieces.append(piece)
-        self._left -= len(piece)
-        if self._left == 0:
-            self.done = True
-            self.keep = self.keep and len(data) == len(piece)
-
-    def _chunks(self, data: bytes) -> None:
-        data, self._seen = self._seen + data, b""
-        at = 0
-        while not self.done:
-            if self._left:
-                piece = data[at : at + self._left]
-                if not piece:
-                    return
-                self.pieces.append(piece)
-                self._left -= len(piece)
-                at += len(piece)
-                continue
-            end = data.find(b"\r\n", at)
-            if end < 0:
-                if len(data) - at > _HEAD_LIMIT:
-                    raise BrokenAnswerError("a line without an end")
-                self._seen = data[at:]
-                return
-            line, at = data[at:end], end + 2
-            self._line(line)
-        self.keep = self.keep and at == len(data)
-
-    def _line(self, line: bytes) -> None:
-        """A line between chunks: the end of the last one, a size, or part of the trailer."""
-        if self._trailer:
-            self.done = not line
-        elif line:
-            size = line.partition(b";")[0].strip()
-            try:
-                self._left = int(size, 16)
-            except ValueError as error:
-                raise BrokenAnswerError("a chunk without a size") from error
-            if self._left < 0:
-                raise BrokenAnswerError("a chunk of a negative size")
-            self._trailer = self._left == 0
+            self._body = Body(length=length_of(headers))
+            self.keep = self.keep and not self._body.endless
+        self.status = status
 
 
 class _Link(asyncio.Protocol):
@@ -256,8 +197,11 @@ class Response:
             return parser.pieces.popleft()
         return b"".join([piece async for piece in self.pieces()])
 
-    async def pieces(self) -> AsyncIterator[bytes]:
-        """The body as it comes; what has come together is one piece."""
+    async def pieces(self, waiting: Callable[[], None] | None = None) -> AsyncIterator[bytes]:
+        """The body as it comes; what has come together is one piece.
+
+        `waiting` is called before each wait for more.
+        """
         parser, link = self._parser, self._link
         while True:
             if parser.pieces:
@@ -267,6 +211,8 @@ class Response:
             elif parser.done:
                 return
             else:
+                if waiting is not None:
+                    waiting()
                 async with asyncio.timeout(ANSWER_S):
                     await link.more()
 

@@ -109,13 +109,14 @@ def test_a_served_fault_looks_like_a_forwarded_answer(stages, event, upstream):
     stage = stages(event("model_500"))
     fault, real = stage.attempt(), stage.attempt(occurrence=2)
     assert set(real.headers) - set(fault.headers) == {"x-request-id"}
-    assert fault.headers["server"] == real.headers["server"]
+    assert "date" in fault.headers
+    assert "server" not in real.headers  # the upstream's own would give it away
 
 
 @pytest.mark.parametrize("kind", ["model_429", "model_500", "model_529", "made_close", "made_hang"])
-def test_a_thousand_events_are_delivered_as_declared(kind, stages, event):
+def test_a_hundred_events_are_delivered_as_declared(kind, stages, event):
     params = {"retry_after_s": 2} if kind == "model_429" else {}
-    events = [event(kind, n, params=params) for n in range(1, 1001)]
+    events = [event(kind, n, params=params) for n in range(1, 101)]
     stage = stages(*events)
     spec = stage.scene.kinds[kind]
     for planned in events:
