@@ -6,6 +6,10 @@ import pytest
 
 pytestmark = pytest.mark.tau2
 
+ALL = pytest.param(1, marks=pytest.mark.slow, id="all")
+HALF = pytest.param(2, id="every second")
+FOURTH = pytest.param(4, id="every fourth")
+
 # Where the call changes nothing: the state it asks for already holds, so "committed" is the truth
 # before the call as well as after it.
 ALREADY_SO = {("retail", "110", "modify_user_address")}
@@ -29,9 +33,10 @@ def advance(host, site):
         host.play(earlier)
 
 
-def test_contracts_tell_landed_from_lost(host, sites, contract_of):
+@pytest.mark.parametrize("nth", [ALL, HALF])
+def test_contracts_tell_landed_from_lost(host, sites, contract_of, nth):
     seen = Counter()
-    for site in sites:
+    for site in sites[::nth]:
         label = (site.domain, site.task["task_id"], site.action["name"])
         contract = contract_of(site)
         advance(host, site)
@@ -47,12 +52,22 @@ def test_contracts_tell_landed_from_lost(host, sites, contract_of):
         else:
             assert (without, after) == ("absent", "committed"), label
         seen["error" if call["error"] else "changed" if call["changed"] else "already so"] += 1
-    assert seen == {"changed": 331, "error": 4, "already so": 1}
+    assert seen["changed"] > 150
+    assert nth > 1 or seen == {"changed": 331, "error": 4, "already so": 1}
 
 
-def test_contracts_still_say_committed_after_a_duplicate(host, sites, contract_of, content):
+ACCUMULATED = {
+    "book_reservation": 1,
+    "cancel_reservation": 13,
+    "send_certificate": 3,
+    "refuel_data": 50,
+}
+
+
+@pytest.mark.parametrize("nth", [ALL, FOURTH])
+def test_contracts_still_say_committed_after_a_duplicate(host, sites, contract_of, content, nth):
     accumulated = Counter()
-    for site in sites:
+    for site in sites[::nth]:
         row = content["tools"][site.domain]["assistant"][site.action["name"]]
         contract = contract_of(site)
         advance(host, site)
@@ -63,12 +78,9 @@ def test_contracts_still_say_committed_after_a_duplicate(host, sites, contract_o
             assert row["reconcile"]["needs_before"], site.action["name"]
             accumulated[site.action["name"]] += 1
         assert contract.verdict(before, contract.read()) == "committed"
-    assert accumulated == {
-        "book_reservation": 1,
-        "cancel_reservation": 13,
-        "send_certificate": 3,
-        "refuel_data": 50,
-    }
+    assert set(accumulated) <= set(ACCUMULATED)
+    assert len(accumulated) > 1
+    assert nth > 1 or accumulated == ACCUMULATED
 
 
 def test_a_second_attempt_is_told_from_the_first(host, sites, contract_of, content):
@@ -86,9 +98,13 @@ def test_a_second_attempt_is_told_from_the_first(host, sites, contract_of, conte
         assert contract.verdict(before, contract.read()) == "committed", name
 
 
-def test_late_reconciliation_is_deceived_only_where_known(host, sites, contract_of):
+@pytest.mark.parametrize("nth", [ALL, FOURTH])
+def test_late_reconciliation_is_deceived_only_where_known(host, sites, contract_of, nth):
+    known = {key[:3] for key in DECEIVED_LATE}
     deceived = set()
-    for site in sites:
+    for n, site in enumerate(sites):
+        if n % nth and (site.domain, site.task["task_id"], site.index) not in known:
+            continue
         contract = contract_of(site)
         for what in ("done", "omitted"):
             advance(host, site)

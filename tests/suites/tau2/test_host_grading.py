@@ -9,7 +9,7 @@ pytestmark = pytest.mark.tau2
 DOMAINS = ("airline", "retail", "telecom")
 NOP_SCORES_ONE = {"airline": 19, "retail": 7, "telecom": 0}
 UNCHANGED_BY_GOLD = {"airline": 20, "retail": 11, "telecom": 20}
-OFFICIAL_SAMPLE = {"airline": 3, "retail": 6, "telecom": 30}
+OFFICIAL_SAMPLE = {"airline": 1, "retail": 2, "telecom": 12}
 
 
 def replay(host, domain, task, calls):
@@ -89,8 +89,8 @@ def sample(catalogs, domain, count):
 def test_digests_are_equal_exactly_when_upstreams_are(host, catalogs, domain):
     """Over all the states met in a domain, one digest is one upstream hash, both ways."""
     pairs = set()
-    for task in sample(catalogs, domain, 12):
-        for calls in variants(task, 5, "digest"):
+    for task in sample(catalogs, domain, 6):
+        for calls in variants(task, 3, "digest"):
             host.ok("open", domain=domain, task_id=task["task_id"])
             for action in calls:
                 state = host.play(action)["state"]
@@ -98,7 +98,7 @@ def test_digests_are_equal_exactly_when_upstreams_are(host, catalogs, domain):
             if calls:
                 assert answer["state"] == state
             pairs.add((answer["state"], tuple(answer["upstream"])))
-    assert len(pairs) > 12
+    assert len(pairs) > 6
     assert len({ours for ours, _ in pairs}) == len(pairs)
     assert len({theirs for _, theirs in pairs}) == len(pairs)
 
@@ -132,13 +132,14 @@ def test_the_quick_verdict_is_upstreams_on_every_task(host, catalogs, domain):
         assert_official_agrees(host, domain, task, task["gold"][:-1])
 
 
-def test_upstreams_database_check_is_not_valid_in_telecom(host, catalogs):
+@pytest.mark.parametrize(("nth", "wrong"), [pytest.param(1, 71, marks=pytest.mark.slow), (6, None)])
+def test_upstreams_database_check_is_not_valid_in_telecom(host, catalogs, nth, wrong):
     """Why telecom is not graded by its database: perfect trajectories fail it."""
     mismatches = 0
-    for task in catalogs["telecom"]["tasks"]:
+    for task in catalogs["telecom"]["tasks"][::nth]:
         replay(host, "telecom", task, task["gold"])
         mismatches += not host.ok("grade_official", said=task["communicate"])["db_match"]
-    assert mismatches == 71
+    assert mismatches == wrong if wrong is not None else mismatches > 3
 
 
 def test_worlds_are_taken_back_in_place(host, catalogs):
@@ -146,7 +147,7 @@ def test_worlds_are_taken_back_in_place(host, catalogs):
     order = [
         (domain, task)
         for domain in DOMAINS
-        for task in random.Random("order").sample(catalogs[domain]["tasks"], 12)
+        for task in random.Random("order").sample(catalogs[domain]["tasks"], 5)
     ]
     random.Random("mix").shuffle(order)
     firsts = {}
