@@ -143,13 +143,16 @@ demo-clean:  ## forget what the demos ran (traces and all that is derived from t
 		[ -n "$$(git ls-files -- $$frozen)" ] || rm -rf "$$frozen"; done
 
 # One file stays on one worker: the tool hosts and gateways its fixtures start are then shared.
+# In their own order: by default files of few tests come last, and one of them may take long.
+SPREAD := -n $(JOBS) --dist loadfile --no-loadscope-reorder
+
 test: $(VENV_MADE) $(HOST_MADE) libraries  ## the tests that take seconds; says what was skipped and why
 	@.ci/programs
-	@$(WITH_ENGINE) $(BIN)/python -m pytest -rs -m 'not slow' -n $(JOBS) --dist loadfile
+	@$(WITH_ENGINE) $(BIN)/python -m pytest -rs -m 'not slow' $(SPREAD)
 
 test-slow: $(VENV_MADE) $(HOST_MADE) libraries  ## the tests that take minutes
 	@.ci/programs
-	@$(WITH_ENGINE) $(BIN)/python -m pytest -rs -m slow -n $(JOBS) --dist loadfile || { \
+	@$(WITH_ENGINE) $(BIN)/python -m pytest -rs -m slow $(SPREAD) || { \
 		code=$$?; [ $$code = 5 ] && echo "no test is marked slow" || exit $$code; }
 
 lint: $(VENV_MADE)  ## ruff, mypy --strict and the import contracts

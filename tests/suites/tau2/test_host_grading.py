@@ -9,7 +9,7 @@ pytestmark = pytest.mark.tau2
 DOMAINS = ("airline", "retail", "telecom")
 NOP_SCORES_ONE = {"airline": 19, "retail": 7, "telecom": 0}
 UNCHANGED_BY_GOLD = {"airline": 20, "retail": 11, "telecom": 20}
-OFFICIAL_SAMPLE = {"airline": 1, "retail": 2, "telecom": 12}
+OFFICIAL_SAMPLE = {"airline": 1, "retail": 3, "telecom": 12}
 
 
 def replay(host, domain, task, calls):
