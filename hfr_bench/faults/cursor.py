@@ -46,6 +46,8 @@ class Cursor:
     _by_step: dict[tuple[str, int], list[FaultEvent]] = field(init=False)
     _spreading: dict[str, list[FaultEvent]] = field(init=False)
     _lives: dict[str, _Life] = field(default_factory=dict)
+    _asked: tuple[str, int, int, str, int] | None = None
+    _told: FaultEvent | None = None
 
     def __post_init__(self) -> None:
         self._by_step = defaultdict(list)
@@ -62,9 +64,15 @@ class Cursor:
         """The event that is live at this attempt, or None.
 
         Those that spread and have begun come first, then the earliest onset. `size`: of the
-        request, in any unit that is the same for all attempts of a step.
+        request, in any unit that is the same for all attempts of a step. Who asks again about the
+        attempt at hand is told the same: several injectors may lie behind each other.
         """
-        here = _Here(target, now_us, size)
+        if self._asked != (point, occurrence, attempt, target, len(self.met)):
+            self._told = self._live(point, occurrence, attempt, _Here(target, now_us, size))
+            self._asked = (point, occurrence, attempt, target, len(self.met))
+        return self._told
+
+    def _live(self, point: str, occurrence: int, attempt: int, here: _Here) -> FaultEvent | None:
         found = None
         for event in self._spreading.get(point, ()):
             life = self._lives.get(event.injection_id)
@@ -79,7 +87,7 @@ class Cursor:
         for event in own:
             if event.lasts.unit in _ONSET:
                 life = self._life(event, here)
-                smaller = event.lasts.unit == "request" and size < life.began.size
+                smaller = event.lasts.unit == "request" and here.size < life.began.size
                 life.over = life.over or smaller
         if found is None:
             found = next((event for event in own if self._reach(event, attempt, here)), None)

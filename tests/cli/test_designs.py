@@ -139,7 +139,7 @@ def test_a_schedule_is_drawn_and_what_a_trial_met(
         ),
         (
             "faults: {bursts: [{start: 0, end: 1, points: ['*'], kinds: {hail: 1}, rate: 1}]}\n",
-            "no injector plays 'hail'",
+            "names the kind 'hail', which is nowhere here",
         ),
         ("faults: {matrix: crash, design: fork, fork: {points: 0}}\n", "faults.fork.points"),
         ("faults: {fork: {points: 1}}\n", "belongs to `design: fork`"),

@@ -113,3 +113,10 @@ def test_replaying_the_same_attempts_gives_the_same_answers(
         return answers
 
     assert replay(events) == replay(events)
+
+
+def test_whoever_asks_again_about_an_attempt_is_told_the_same() -> None:
+    """Injectors behind each other ask one cursor: a second one must not meet another event."""
+    cursor = Cursor([event("first", unit="target"), event("second", unit="trial")])
+    assert [live(cursor, 1, 1, now_s=s) for s in (0, 1)] == ["first", "first"]
+    assert live(cursor, 1, 2, now_s=2) == "second"

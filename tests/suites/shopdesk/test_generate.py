@@ -21,11 +21,13 @@ MANY = settings(
 
 # Of the first tasks of one seed. If a change moves it, raise GENERATOR: the same seed then names
 # other tasks, and earlier experiments do not compare.
-KNOWN = {"1": "41d9fe4c009c895473a80eb938df5abd08b44c5df5a93c18085850dcee600a63"}
+KNOWN = {"1": "30c9a721c2f8c3a5333f4e9ac2fa855f4c590a4b3dc657d3e59bb03e8a05f573"}
+"""Where faults may happen is not the generator's: schedules are frozen with each experiment."""
 
 
 def whole(task: Instance) -> Any:
-    return [task.public.model_dump(mode="json"), task.sealed.model_dump(mode="json"), task.tables]
+    public = task.public.model_dump(mode="json", exclude={"fault_points"})
+    return [public, task.sealed.model_dump(mode="json"), task.tables]
 
 
 def test_the_generator_gives_what_its_version_says() -> None:
