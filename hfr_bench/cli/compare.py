@@ -16,6 +16,7 @@ from hfr_bench.lab.register import check_content, load
 from hfr_bench.lab.store import Store
 from hfr_bench.model.comparison import Comparison, Discordant, Side
 from hfr_bench.model.report import Report
+from hfr_bench.model.task import task_name
 
 WIDTH = 98
 
@@ -88,7 +89,7 @@ def _listed(title: str, pairs: Sequence[Discordant]) -> Iterator[tuple[str, str]
     if title:
         yield "", title
     for pair in pairs:
-        where = f"{pair.suite}/{pair.task_id}, seed {pair.seed}, {percent(pair.rate)}"
+        where = f"{task_name(pair.suite, pair.task_id)}, seed {pair.seed}, {percent(pair.rate)}"
         folded = wrap(where, WIDTH, initial_indent=" " * 4, subsequent_indent=" " * 6)
         yield from (("", line) for line in folded)
         yield "dim", f"      {_side(pair.ours)} | {_side(pair.theirs)}"

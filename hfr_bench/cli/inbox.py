@@ -15,6 +15,7 @@ from hfr_bench.lab.inbox import inbox as read_inbox
 from hfr_bench.lab.redact import Redactor
 from hfr_bench.lab.register import load
 from hfr_bench.model.inbox import WORDS, Word
+from hfr_bench.model.task import task_name
 
 WIDTH = 98
 
@@ -80,7 +81,7 @@ def _lines(box: Inbox, *, everything: bool) -> Iterator[str]:
 
 def _escalation(one: Waiting) -> Iterator[str]:
     arm = f", arm {one.arm}" if one.arm else ""
-    where = f"{one.suite}/{one.task_id}, seed {one.seed}, rate {one.rate:g}{arm}"
+    where = f"{task_name(one.suite, one.task_id)}, seed {one.seed}, rate {one.rate:g}{arm}"
     yield from _folded(f"{one.trial_id}  ", where)
     when = f"step {one.step} ({one.status}), {one.at_us / 1e6:.2f} s" if one.step else one.status
     facts = {

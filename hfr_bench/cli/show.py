@@ -14,6 +14,7 @@ from hfr_bench.lab.store import Store
 from hfr_bench.lab.timeline import Line, StepLines, Timeline, seconds, timeline
 from hfr_bench.model.ledger import EscalationPacket
 from hfr_bench.model.schedule import Lasts
+from hfr_bench.model.task import task_name
 from hfr_bench.model.trial import TrialResult
 
 WIDTH = 98
@@ -66,7 +67,7 @@ def _head(made: Timeline) -> Iterator[str]:
     start = made.start
     yield f"{start.arm}: trial {made.trial_id} ({start.origin}, round {start.round})"
     facts = {
-        "task": f"{start.suite}/{start.task_id}",
+        "task": task_name(start.suite, start.task_id),
         "seed": f"{start.seed}, {start.profile} (rate {start.rate:g})",
         "group": start.pair_group,
         "ran in": f"{start.sandbox}, {start.clock} clock"

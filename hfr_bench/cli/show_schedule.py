@@ -10,6 +10,7 @@ from hfr_bench.lab.find import find_schedule, find_trial
 from hfr_bench.lab.grid import ScheduleView, blocks, grid, view
 from hfr_bench.lab.register import Experiment
 from hfr_bench.lab.store import Store
+from hfr_bench.model.task import task_name
 
 _WHERE = 2
 
@@ -39,7 +40,7 @@ def schedule_view(
 def drawn(made: ScheduleView, width: int) -> Iterator[str]:
     """The grid as lines, readable without colour; below it what its letters and signs mean."""
     planned = made.schedule
-    place = f"{planned.suite}/{planned.task_id} seed {planned.seed}"
+    place = f"{task_name(planned.suite, planned.task_id)} seed {planned.seed}"
     yield f"schedule {planned.schedule_id}: {place}"
     yield f"  profile {planned.profile}"
     yield (

@@ -14,6 +14,7 @@ from hfr_bench.lab.register import load
 from hfr_bench.lab.shrink import Played, Still, read_case, replay, smallest
 from hfr_bench.lab.timeline import timeline
 from hfr_bench.model.schedule import Lasts
+from hfr_bench.model.task import task_name
 
 
 @click.command()
@@ -96,7 +97,7 @@ def _told(played: Played) -> Iterator[str]:
     trial, out = case.trial, played.result.outcome
     assert out is not None
     word = "breaks" if played.broke else "does NOT break as expected"
-    where = f"{trial.suite}/{trial.task_id}, seed {trial.seed}"
+    where = f"{task_name(trial.suite, trial.task_id)}, seed {trial.seed}"
     yield f"{trial.arm} at {where}: {word}: {case.expected}"
     yield (
         f"  end {out.end}, {out.duplicates} duplicate, {out.unwanted} unwanted, {out.partial} "

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from hfr_bench.errors import BadInputError
 from hfr_bench.lab.store import Store, TrialFile
+from hfr_bench.model.task import task_name
 from hfr_bench.model.trial import PlanRow
 
 _SHOWN = 10
@@ -101,5 +102,5 @@ def _which(plan: Sequence[PlanRow], rows: Sequence[PlanRow], name: str) -> str:
 def _named(row: PlanRow) -> str:
     trial = row.trial
     control = f", control {row.control}" if row.control else ""
-    what = f"{trial.suite}/{trial.task_id} seed {trial.seed} rate {trial.rate:g}{control}"
+    what = f"{task_name(trial.suite, trial.task_id)} seed {trial.seed} rate {trial.rate:g}{control}"
     return f"{trial.trial_id}  {trial.pair_group}/{trial.arm}  {what}"

@@ -20,6 +20,7 @@ from hfr_bench.lab.store import BadLine
 from hfr_bench.model.inbox import Answer, Word
 from hfr_bench.model.ledger import EscalationPacket
 from hfr_bench.model.record import Record
+from hfr_bench.model.task import task_name
 from hfr_bench.model.terms import Origin
 
 INBOX = "inbox.jsonl"
@@ -145,7 +146,8 @@ def find(box: Inbox, name: str) -> Waiting:
         return matching[-1]
     listed = matching or box.unanswered or box.waiting
     shown = "\n".join(
-        f"  {one.trial_id}  {one.suite}/{one.task_id}: {one.reason}" for one in listed[:_SHOWN]
+        f"  {one.trial_id}  {task_name(one.suite, one.task_id)}: {one.reason}"
+        for one in listed[:_SHOWN]
     )
     more = f"\n  and {len(listed) - _SHOWN} more" if len(listed) > _SHOWN else ""
     what = f"{len(matching)} escalations begin with" if matching else "no escalation is named"

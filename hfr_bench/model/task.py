@@ -7,6 +7,11 @@ from hfr_bench.model.record import Record, digest
 from hfr_bench.model.terms import Criticality, Layer, SideEffect
 
 
+def task_name(suite: str, task_id: str) -> str:
+    """A task as people read it: with its suite, which some ids begin with."""
+    return task_id if task_id.startswith(f"{suite}/") else f"{suite}/{task_id}"
+
+
 class ReconcileContract(Record):
     """How to ask the world whether a write landed, through the suite's own tools.
 

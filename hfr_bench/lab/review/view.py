@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from hfr_bench.lab.redact import Redactor
+from hfr_bench.model.task import task_name
 from hfr_bench.model.terms import Channel, End, SideEffect
 from hfr_bench.model.trace import (
     AttemptEnded,
@@ -64,8 +65,7 @@ class View(NamedTuple):
     @property
     def task(self) -> str:
         """The task's name; most task ids begin with that of their suite."""
-        inside = self.task_id.startswith(f"{self.suite}/")
-        return self.task_id if inside else f"{self.suite}/{self.task_id}"
+        return task_name(self.suite, self.task_id)
 
 
 def view(events: Iterable[TraceEvent], task: tuple[str, str], words: Words, red: Redactor) -> View:
