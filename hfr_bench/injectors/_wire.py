@@ -58,13 +58,13 @@ def passable(headers: Mapping[str, str], *, coordinates: bool) -> CIMultiDict[st
     """The headers that a proxy may pass on; `x-hfr-*` only where they belong."""
     named = headers.get("connection", "").lower()
     once = {name.strip() for name in named.split(",")} if named else ()
-    kept: CIMultiDict[str] = CIMultiDict()
+    kept = []
     for name, value in headers.items():
         low = name.lower()
         if low in _HOP or low in once or (not coordinates and low.startswith(PREFIX)):
             continue
-        kept.add(name, value)
-    return kept
+        kept.append((name, value))
+    return CIMultiDict(kept)
 
 
 def hang_up(request: web.BaseRequest) -> web.Response:

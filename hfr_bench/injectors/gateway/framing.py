@@ -4,7 +4,6 @@ Nothing here knows a socket. What is no HTTP raises MalformedError; whoever read
 """
 
 from collections import deque
-from collections.abc import Iterable
 
 from multidict import CIMultiDict
 
@@ -107,15 +106,13 @@ def split_head(data: bytes, limit: int = HEAD_LIMIT) -> tuple[str, Headers, byte
     if not found:
         return None
     first, *lines = head.decode(errors="surrogateescape").split("\r\n")
-    return first, Headers(_fields(lines)), rest
-
-
-def _fields(lines: Iterable[str]) -> Iterable[tuple[str, str]]:
+    fields = []
     for line in lines:
         name, colon, value = line.partition(":")
-        if not colon or not name or name != name.strip(_SPACE):
+        if not colon or not name or name[0] in _SPACE or name[-1] in _SPACE:
             raise MalformedError("a header without a colon, or a folded one")
-        yield name, value.strip(_SPACE)
+        fields.append((name, value.strip(_SPACE)))
+    return first, Headers(fields), rest
 
 
 def length_of(headers: Headers) -> int | None:

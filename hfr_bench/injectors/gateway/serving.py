@@ -372,7 +372,10 @@ class Server:
 def head(request: Request, status: int, headers: Mapping[str, str], framing: str) -> bytes:
     """The head of an answer. `framing`: the line that says how its body ends."""
     lines = [f"HTTP/1.1 {status} {_PHRASES.get(status, '')}\r\n"]
-    lines += [f"{name}: {_BAD_VALUE.sub(' ', value)}\r\n" for name, value in headers.items()]
+    fields = list(headers.items())
+    if _BAD_VALUE.search("".join(headers.values())):
+        fields = [(name, _BAD_VALUE.sub(" ", value)) for name, value in fields]
+    lines += [f"{name}: {value}\r\n" for name, value in fields]
     lines += (framing, f"Date: {_date(int(time.time()))}\r\n")
     if not request.keep:
         lines.append("Connection: close\r\n")

@@ -145,15 +145,23 @@ class _Link(asyncio.Protocol):
             self.transport.abort()
 
     async def more(self) -> None:
-        """Wait until something has come. Raises what the connection ended with."""
+        """Wait until something has come. Raises what the connection ended with, or TimeoutError."""
         if self.error is not None:
             raise self.error
         self._pause(paused=False)
-        self._waiter = asyncio.get_running_loop().create_future()
+        loop = asyncio.get_running_loop()
+        self._waiter = loop.create_future()
+        patience = loop.call_later(ANSWER_S, self._expire, self._waiter)
         try:
             await self._waiter
         finally:
+            patience.cancel()
             self._waiter = None
+
+    @staticmethod
+    def _expire(waiter: asyncio.Future[None]) -> None:
+        if not waiter.done():
+            waiter.set_exception(TimeoutError(f"nothing came for {ANSWER_S:g} s"))
 
     def _pause(self, *, paused: bool) -> None:
         if paused is not self._paused and self.transport is not None and not self.closed:
@@ -189,10 +197,8 @@ class Response:
     async def read(self) -> bytes:
         """The whole body."""
         parser, link = self._parser, self._link
-        if not parser.done:
-            async with asyncio.timeout(ANSWER_S):
-                while not parser.done:
-                    await link.more()
+        while not parser.done:
+            await link.more()
         if self._unpack is None and len(parser.pieces) == 1:
             return parser.pieces.popleft()
         return b"".join([piece async for piece in self.pieces()])
@@ -213,8 +219,7 @@ class Response:
             else:
                 if waiting is not None:
                     waiting()
-                async with asyncio.timeout(ANSWER_S):
-                    await link.more()
+                await link.more()
 
     def _plain(self, piece: bytes) -> bytes:
         if self._unpack is None:
@@ -258,9 +263,8 @@ class Upstream:
             parser = link.parser = Parser(bodiless=method == "HEAD")
             assert link.transport is not None
             link.transport.write(self._request(method, target, headers, body))
-            async with asyncio.timeout(ANSWER_S):
-                while not parser.status:
-                    await link.more()
+            while not parser.status:
+                await link.more()
             return Response(self, link, parser)
         except BaseException:
             self._drop(link)
