@@ -65,7 +65,7 @@ OFFENCES = {
     "home-click": ("ports/user.py", "import click"),
     "home-aiohttp": ("ports/user.py", "import aiohttp"),
     "home-httpx": ("ports/user.py", "import httpx"),
-    "testing-knows": ("testing/results.py", "import hfr_bench.lab.clock"),
+    "testing-knows": ("testing/results.py", "import hfr_bench.agents.oracle"),
     "testing-known": ("cli/__init__.py", "import hfr_bench.testing"),
     "host-known": ("suites/tau2/adapter.py", "import hfr_bench.suites.tau2.host.errors"),
     "host-knows": ("suites/tau2/host/errors.py", "import hfr_bench.errors"),
