@@ -169,7 +169,7 @@ format: $(VENV_MADE)  ## let ruff lay the code out
 $(PEER_MADE): Makefile
 	@$(find_python); "$$python" -m venv --clear $(PEER)
 	@echo "installing the peer into $(PEER) (some 360 MB)"
-	@$(PEER)/bin/python $(PIP_INSTALL) inspect-ai==0.3.285 openai
+	@$(PEER)/bin/python $(PIP_INSTALL) inspect-ai==0.3.285 openai pandas pyarrow
 	@touch $@
 
 ARCH := .hosts/arch
