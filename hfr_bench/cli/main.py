@@ -41,6 +41,8 @@ VERBS = {
         "The fault gateway alone, for agents with a runtime of their own.",
     ),
     "power": ("power:power", "How many tasks an effect takes; what so many tasks can show."),
+    "dataset": ("dataset:dataset", "Trials that went badly as a new list of tasks to register."),
+    "learn": ("learn:learn", "A table for hfr-learned, from traces in which chance chose."),
     "simulate": ("simulate:simulate", "The paper's synthetic study, on the same strategies."),
     "validate": ("validate:validate", "Try a suite's tasks and tools before registering it."),
     "mcp": ("mcp:mcp", "Put an MCP server under a schedule of faults, for any client."),

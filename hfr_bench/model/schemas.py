@@ -10,6 +10,7 @@ from pathlib import Path
 
 from hfr_bench.model.bundle import Bundle, Content, Environment, Verification
 from hfr_bench.model.comparison import Comparison
+from hfr_bench.model.dataset import Dataset
 from hfr_bench.model.gateway import GatewayLine
 from hfr_bench.model.inbox import Answer
 from hfr_bench.model.invocation import Invocation
@@ -35,6 +36,7 @@ RECORDS: Mapping[str, tuple[str, type[Record]]] = {
     "plan": ("a line of plan.jsonl", PlanRow),
     "trace": ("a line of trials/*/*/*.jsonl", TraceEvent),
     "run": ("a line of run.jsonl", Invocation),
+    "dataset": ("dataset.json of `hfr-bench dataset`", Dataset),
     "inbox": ("a line of inbox.jsonl", Answer),
     "rating": ("a line of reviews/*.jsonl", Rating),
     "review": ("review --summary --json", Review),

@@ -43,7 +43,7 @@ _T2, _T4, _T6, _V1 = _F.RATE_LIMIT, _F.OVERLOAD, _F.CONTEXT_OVERFLOW, _F.SEMANTI
 _RETRY, _FAILED, _WAITING = Action.RETRY, _S.FAILED, Ended.WAITING
 _GUESS = 0.5  # below it nothing is known of the class at all (table 4, last row)
 _OTHER_TARGET = (_T4, _F.TOOL_UNAVAILABLE)
-_CLOSED = (_F.PERMANENT, _F.REFUSAL)
+CLOSED = (_F.PERMANENT, _F.REFUSAL)
 _WAIT_FOR = (_F.TRANSIENT, _T2, _F.TIMEOUT)
 
 
@@ -171,7 +171,7 @@ class Choices:
     def _otherwise(self, step: State, trouble: Trouble) -> Trouble:
         """Nothing to turn to: the class that came second is tried, or one wait (table 2, T4)."""
         fault = trouble.fault
-        if fault.secondary in _CLOSED:
+        if fault.secondary in CLOSED:
             return trouble  # it may be that: no retry then (boundary 1 of §3.5)
         if fault.secondary is not None and fault.secondary in _WAIT_FOR:
             return _about(trouble, Fault(fault.secondary, 1.0, None, *_tail(fault)))
@@ -266,7 +266,7 @@ class Choices:
     def _below(self, state: State, step: State, trouble: Trouble) -> tuple[State, Decision]:
         """No retry: a rung below, the agent, a person (choose_degradation of §4.4)."""
         fault, view = trouble.fault, trouble.view
-        if fault.fault_class not in _CLOSED:
+        if fault.fault_class not in CLOSED:
             rung = self._means.rung(state, step, trouble, exhausted=True)
             if rung is not None:
                 return self.take(state, view, rung, fault, trouble.moves)
