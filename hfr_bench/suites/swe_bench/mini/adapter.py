@@ -2,29 +2,27 @@
 
 import shutil
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from importlib.util import find_spec
 from typing import Any
 
 from hfr_bench import __version__
 from hfr_bench.errors import BadInputError
-from hfr_bench.model.attempt import Observation
 from hfr_bench.model.prereg import SourcePin, SuiteSelection
 from hfr_bench.model.task import Probe, SealedTask, TaskSpec
 from hfr_bench.model.terms import Landed, SideEffect
-from hfr_bench.model.trial import Grade
 from hfr_bench.ports.diagnosis import Diagnosis
 from hfr_bench.ports.sandbox import Sandbox
-from hfr_bench.ports.suite import Execution, UserAct
-from hfr_bench.suites._scripted import ScriptedUser
-from hfr_bench.suites.swe_bench.grade import GRADER, Outcome
+from hfr_bench.suites.swe_bench import contracts
+from hfr_bench.suites.swe_bench.contracts import BASH
+from hfr_bench.suites.swe_bench.grade import GRADER
+from hfr_bench.suites.swe_bench.grading import Grader
 from hfr_bench.suites.swe_bench.levels import level_of
-from hfr_bench.suites.swe_bench.mini import catalog, contracts
+from hfr_bench.suites.swe_bench.mini import catalog
 from hfr_bench.suites.swe_bench.mini.catalog import SUITE, MiniTask
-from hfr_bench.suites.swe_bench.mini.contracts import BASH, STATUS
-from hfr_bench.suites.swe_bench.mini.grading import Grader
-from hfr_bench.suites.swe_bench.mini.room import Room, changed, graded_state
-from hfr_bench.suites.swe_bench.mini.verifier import CommandVerifier
+from hfr_bench.suites.swe_bench.mini.repository import MiniRoom
+from hfr_bench.suites.swe_bench.verifier import CommandVerifier
+from hfr_bench.suites.swe_bench.world import RepoWorld, Workplace
 
 CONTROLS = 3
 """How often a task's fix is graded anew by `validate`."""
@@ -61,9 +59,7 @@ class SweMiniSuite:
         self._timeout_s = float(found["command_timeout_s"])
         self._pools: dict[str, list[str]] = found["pools"]
         self._grader = Grader(
-            lambda: Room(sandbox),
-            lambda: sandbox.image_id or "process",
-            float(found["eval_timeout_s"]),
+            self._fresh, lambda _: sandbox.image_id or "process", float(found["eval_timeout_s"])
         )
         self._checked = False
 
@@ -112,28 +108,25 @@ class SweMiniSuite:
 
     def controls(self, task_id: str) -> tuple[str, ...]:
         """The fix is resolved, each time; nothing done is not, and breaks no other test."""
-        task = catalog.tasks()[task_id]
-        problems = []
-        for attempt in range(1, CONTROLS + 1):
-            gold = self._grader.grade(task, task.instance.gold.patch, attempt)
-            if not gold.resolved:
-                problems.append(f"{task_id}: its own fix is {gold.outcome} ({gold.reason})")
-        skip = self._grader.untouched(task)
-        fail, others = skip.fail_to_pass, skip.pass_to_pass
-        if fail is None or others is None:
-            problems.append(f"{task_id}: untouched, its tests cannot be read ({skip.reason})")
-        elif fail.passed or others.failed:
-            problems.append(f"{task_id}: untouched, {(*fail.passed, *others.failed)[0]} is odd")
-        return tuple(problems)
+        return self._grader.controls(catalog.tasks()[task_id], CONTROLS)
 
     def probes(self) -> tuple[Probe, ...]:
         return ()
 
     def open(self) -> "MiniWorld":
-        return MiniWorld(Room(self._sandbox), self._grader, self._timeout_s)
+        return MiniWorld(self._sandbox, self._grader, self._timeout_s)
 
     def close(self) -> None:
         self._sandbox.close()
+
+    def _fresh(self, task: MiniTask) -> MiniRoom:
+        room = MiniRoom(self._sandbox)
+        try:
+            room.make(task)
+        except BaseException:
+            room.close()
+            raise
+        return room
 
     def _pool(self, name: str) -> tuple[str, ...]:
         known = catalog.tasks()
@@ -155,78 +148,24 @@ class SweMiniSuite:
         if self._checked:
             return
         if self._sandbox.contained:
-            Room(self._sandbox).close()
+            MiniRoom(self._sandbox).close()
         else:
             _check_here()
         self._checked = True
 
 
-class MiniWorld:
+class MiniWorld(RepoWorld[MiniTask]):
     """One agent's host and the grader behind it."""
 
-    def __init__(self, room: Room, grader: Grader, timeout_s: float) -> None:
+    def __init__(self, sandbox: Sandbox, grader: Grader[MiniTask], timeout_s: float) -> None:
+        room = MiniRoom(sandbox)
+
+        def made(task: MiniTask, _room: Workplace | None) -> MiniRoom:
+            room.make(task)
+            return room
+
+        super().__init__(lambda task_id: catalog.tasks()[task_id], made, grader, timeout_s)
         self._room = room
-        self._grader = grader
-        self._timeout_s = timeout_s
-        self._task: MiniTask | None = None
-        self._files: dict[str, str] = {}
-
-    def reset(self, task_id: str) -> str:
-        self._task = catalog.tasks()[task_id]
-        self._room.make(self._task)
-        self._files = self._room.state()
-        return graded_state(self._files)
-
-    def execute(
-        self, tool: str, arguments: Mapping[str, Any], *, actor: str, operation_id: str
-    ) -> Execution:
-        command = arguments.get("command")
-        if not isinstance(command, str):
-            return Execution(_seen("Error: `command` must be a text", refused=True))
-        if tool == STATUS:
-            return Execution(_seen(contracts.status(self._room.recall(command), self._room.where)))
-        if tool != BASH:
-            return Execution(_seen(f"Error: there is no tool {tool!r}", refused=True))
-        done = self._room.run(command, self._timeout_s)
-        before, self._files = self._files, self._room.state()
-        moved = changed(before, self._files)
-        # A command that failed half way has not been refused: something of it is there.
-        refused = done.exit_code != 0 and not moved
-        seen = _seen(contracts.answer(done, self._room.where), refused=refused)
-        return Execution(seen, moved, graded_state(self._files))
-
-    def user(self, task_id: str, act: UserAct) -> ScriptedUser:
-        """Nobody: who asks for a user's word hears that the task has been given."""
-        opening = "Please resolve the issue."
-        return ScriptedUser(opening, (), act, told="", bye="Thank you.")
-
-    def grade(self, said: Sequence[str]) -> Grade:
-        """`said` does not matter; the patch does. What is beside it goes into `components`."""
-        task = self._task
-        assert task is not None
-        patch = self._room.model_patch(task.instance.problem.base_commit)
-        graded = self._grader.grade(task, patch or "")
-        components = {f"outcome:{graded.outcome}": 1.0}
-        for name, results in (
-            ("fail_to_pass", graded.fail_to_pass),
-            ("pass_to_pass", graded.pass_to_pass),
-        ):
-            if results is not None:
-                components[name] = results.share
-        components["suspect_spoof"] = float(bool(graded.suspect_spoof))
-        return Grade(
-            official=float(graded.outcome is Outcome.RESOLVED),
-            goal_met=graded.resolved,
-            components=components,
-            state_digest=graded_state(self._room.state()),
-        )
-
-    def close(self) -> None:
-        self._room.close()
-
-
-def _seen(body: str, *, refused: bool = False) -> Observation:
-    return Observation(answered=True, status=200, body=body, payload=body, domain_error=refused)
 
 
 def _check_here() -> None:

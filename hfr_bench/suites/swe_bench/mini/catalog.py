@@ -1,53 +1,26 @@
 """Our twelve tasks as public and sealed halves, from `suites/swe_mini`."""
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
-
 from hfr_bench import content
 from hfr_bench.errors import BadInputError
 from hfr_bench.model.record import digest, text_digest
-from hfr_bench.model.task import (
-    ExpectedEffect,
-    FaultPoint,
-    OracleStep,
-    SealedTask,
-    TaskSpec,
-    ToolSpec,
-)
-from hfr_bench.model.terms import Layer
-from hfr_bench.suites.swe_bench.levels import level_of
+from hfr_bench.model.task import ToolSpec
 from hfr_bench.suites.swe_bench.load import load
-from hfr_bench.suites.swe_bench.mini.contracts import BASH, SUBMIT
-from hfr_bench.suites.swe_bench.rows import Baked, Instance
+from hfr_bench.suites.swe_bench.rows import Instance
+from hfr_bench.suites.swe_bench.tasks import RepoTask, public_task, read_tools, sealed_task
 
 SUITE = "swe_mini"
-HAND_IN = f"echo {SUBMIT}"
-PROMPT = """\
-You work in a git repository by running shell commands. Resolve the issue below by changing the
-repository's own files; leave its tests and its settings alone. When all is done, run this command
-by itself: {hand_in}
-
-{statement}"""
 
 
 @dataclass(frozen=True, slots=True)
-class MiniTask:
-    """One task.
+class MiniTask(RepoTask):
+    """One task. `tree`: its repository's first commit, as a patch against nothing."""
 
-    `tree`: its repository's first commit, as a patch against nothing; `baked`: how it is run and
-    its log read.
-    """
-
-    public: TaskSpec
-    sealed: SealedTask = field(repr=False)
-    instance: Instance = field(repr=False)
-    baked: Baked = field(repr=False)
     tree: str = field(repr=False)
 
 
@@ -77,15 +50,9 @@ def content_digest() -> str:
     )
 
 
-@cache
 def tool_specs() -> tuple[ToolSpec, ...]:
     """tools.yaml. Raises BadInputError naming each wrong key."""
-    path = folder() / "tools.yaml"
-    try:
-        rows = content.read_yaml(path).items()
-        return tuple(ToolSpec.model_validate({"name": name} | row) for name, row in rows)
-    except ValidationError as error:
-        raise BadInputError(f"{path}: {content.explain(error)}") from error
+    return read_tools(folder() / "tools.yaml")
 
 
 def _task(instance: Instance) -> MiniTask:
@@ -97,60 +64,13 @@ def _task(instance: Instance) -> MiniTask:
     except FileNotFoundError as error:
         raise BadInputError(f"{instance.where}: its repository is not there: {error}") from error
     oracle = content.read_yaml(folder() / "tasks" / instance.id / "oracle.yaml")
-    commands = [*oracle["commands"], HAND_IN]
-    sealed = SealedTask(
-        task_id=instance.id,
+    specs, problem = tool_specs(), instance.problem
+    public = public_task(
+        instance,
         suite=SUITE,
-        oracle=tuple(
-            OracleStep(actor="agent", tool=BASH, arguments={"command": c}) for c in commands
-        ),
-        expected=_expected(commands),
-    )
-    return MiniTask(_public(instance, repo, tree), sealed, instance, instance.baked, tree)
-
-
-def _public(instance: Instance, repo: str, tree: str) -> TaskSpec:
-    statement, specs = instance.problem.statement, tool_specs()
-    return TaskSpec(
-        task_id=instance.id,
-        suite=SUITE,
-        domain=repo,
-        prompt=PROMPT.format(hand_in=HAND_IN, statement=statement),
-        stratum=repo,
-        deadline_s=float(settings()["deadline_s"]),
         tools=specs,
-        fault_points=_fault_points(specs),
-        source_digest=digest([instance.problem.base_commit, tree, statement]),
+        deadline_s=float(settings()["deadline_s"]),
+        source_digest=digest([problem.base_commit, tree, problem.statement]),
     )
-
-
-def _fault_points(specs: Sequence[ToolSpec]) -> tuple[FaultPoint, ...]:
-    """The models' roles, both tools, and the reads that a strategy makes for itself."""
-    points = [
-        FaultPoint(point=f"model:{role}", layer=Layer.MODEL, target="agent")
-        for role in ("agent", "compress")
-    ]
-    for tool in specs:
-        points.append(
-            FaultPoint(
-                point=f"tool:{tool.name}", layer=Layer.TOOL, target=tool.name, level=tool.level
-            )
-        )
-        if tool.reconcile is not None:
-            points += [
-                FaultPoint(
-                    point=f"{purpose}:{tool.name}", layer=Layer.TOOL, target=tool.reconcile.read
-                )
-                for purpose in ("prepare", "reconcile", "verify")
-            ]
-    return tuple(points)
-
-
-def _expected(commands: Sequence[str]) -> tuple[ExpectedEffect, ...]:
-    """The solution's commands that may change something; one that does not is never missed."""
-    bash = next(spec for spec in tool_specs() if spec.name == BASH)
-    counts = Counter(command for command in commands if level_of(command).level.writes)
-    return tuple(
-        ExpectedEffect(natural_key=bash.natural_key({"command": c}), tool=BASH, count=n)
-        for c, n in counts.items()
-    )
+    sealed = sealed_task(instance, SUITE, oracle["commands"], specs)
+    return MiniTask(public, sealed, instance, instance.baked, tree)

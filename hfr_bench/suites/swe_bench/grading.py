@@ -3,35 +3,48 @@
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Generic, Protocol, TypeVar
 
+from hfr_bench.shell.client import Executed
 from hfr_bench.suites.swe_bench.apply import apply_patch
 from hfr_bench.suites.swe_bench.grade import Evaluation, Grade, cache_key, grade
-from hfr_bench.suites.swe_bench.mini.catalog import MiniTask
-from hfr_bench.suites.swe_bench.mini.room import EVAL, MODEL_PATCH, Room
 from hfr_bench.suites.swe_bench.parsers import parser
+from hfr_bench.suites.swe_bench.room import EVAL, MODEL_PATCH
+from hfr_bench.suites.swe_bench.tasks import RepoTask
 
 NOT_EMPTY = "-"
+Task = TypeVar("Task", bound=RepoTask)
+
+
+class Fresh(Protocol):
+    """A host with a task's repository as it was at first; `room.Room` is one."""
+
+    def try_command(self, command: str) -> tuple[int, str]: ...
+    def write(self, name: str, text: str) -> str: ...
+    def evaluate(self, path: str, timeout_s: float) -> Executed: ...
+    def close(self) -> None: ...
 
 
 @dataclass(slots=True)
-class Grader:
+class Grader(Generic[Task]):
     """Grades patches in rooms of its own, one a patch; the same patch is graded once.
 
-    `image`: what they run in, part of the cache's key.
+    `room`: a fresh one for a task; `image`: what it runs in, part of the cache's key.
     """
 
-    room: Callable[[], Room]
-    image: Callable[[], str]
+    room: Callable[[Task], Fresh]
+    image: Callable[[Task], str]
     timeout_s: float
     _known: dict[str, Grade] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def grade(self, task: MiniTask, patch: str, attempt: int = 1) -> Grade:
+    def grade(self, task: Task, patch: str, attempt: int = 1) -> Grade:
         """`attempt`: another number grades anew. Raises HostDiedError: the fresh host is gone."""
         gold, baked = task.instance.gold, task.baked
         if not patch.strip():
             return grade(gold, patch, Evaluation(None), parser(baked.log_parser))
-        key = cache_key(task.instance.id, patch, self.image(), baked.eval_script, gold, attempt)
+        image = self.image(task)
+        key = cache_key(task.instance.id, patch, image, baked.eval_script, gold, attempt)
         with self._lock:
             known = self._known.get(key)
         if known is None:
@@ -41,7 +54,7 @@ class Grader:
                 self._known[key] = known
         return known
 
-    def untouched(self, task: MiniTask) -> Grade:
+    def untouched(self, task: Task) -> Grade:
         """The verdict on the repository as it is: no FAIL_TO_PASS may pass, all others must."""
         baked = task.baked
         evaluation = self.evaluate(task, None)
@@ -49,11 +62,10 @@ class Grader:
             task.instance.gold, NOT_EMPTY, evaluation, parser(baked.log_parser), baked.eval_type
         )
 
-    def evaluate(self, task: MiniTask, patch: str | None) -> Evaluation:
+    def evaluate(self, task: Task, patch: str | None) -> Evaluation:
         """Apply a patch (None: nothing) by the official chain, and run the tests."""
-        room = self.room()
+        room = self.room(task)
         try:
-            room.make(task)
             if patch is not None:
                 applied = apply_patch(room.try_command, room.write(MODEL_PATCH, patch))
                 if not applied.ok:
@@ -62,3 +74,21 @@ class Grader:
             return Evaluation(done.stdout, timed_out=done.timed_out)
         finally:
             room.close()
+
+    def controls(self, task: Task, times: int) -> tuple[str, ...]:
+        """What is wrong with a task: its fix, graded so often, and nothing done, graded once.
+
+        The fix is resolved, each time; nothing done is not, and breaks no other test.
+        """
+        name, problems = task.instance.id, []
+        for attempt in range(1, times + 1):
+            gold = self.grade(task, task.instance.gold.patch, attempt)
+            if not gold.resolved:
+                problems.append(f"{name}: its own fix is {gold.outcome} ({gold.reason})")
+        skip = self.untouched(task)
+        fail, others = skip.fail_to_pass, skip.pass_to_pass
+        if fail is None or others is None:
+            problems.append(f"{name}: untouched, its tests cannot be read ({skip.reason})")
+        elif fail.passed or others.failed:
+            problems.append(f"{name}: untouched, {(*fail.passed, *others.failed)[0]} is odd")
+        return tuple(problems)

@@ -11,8 +11,8 @@ from hfr_bench.model.attempt import Verdict
 from hfr_bench.model.task import TaskSpec
 from hfr_bench.model.terms import CheckLevel, Landed
 from hfr_bench.ports.verifier import Check
+from hfr_bench.suites.swe_bench.contracts import BASH, RAN_SINCE, landed, read_answer
 from hfr_bench.suites.swe_bench.levels import level_of
-from hfr_bench.suites.swe_bench.mini.contracts import BASH, RAN_SINCE, landed, read_answer
 
 _UNDECIDED = 0.5
 

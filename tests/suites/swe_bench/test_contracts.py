@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from hfr_bench.model.terms import Landed
 from hfr_bench.shell.client import Executed, Recalled
-from hfr_bench.suites.swe_bench.mini.contracts import (
+from hfr_bench.suites.swe_bench.contracts import (
     RAN_SINCE,
     answer,
     landed,

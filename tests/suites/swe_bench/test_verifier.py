@@ -10,7 +10,7 @@ from hfr_bench.model.attempt import Observation
 from hfr_bench.model.terms import CheckLevel
 from hfr_bench.ports.verifier import Check
 from hfr_bench.suites.swe_bench.mini import catalog
-from hfr_bench.suites.swe_bench.mini.verifier import CommandVerifier
+from hfr_bench.suites.swe_bench.verifier import CommandVerifier
 from hfr_bench.testing.fakes import fine, lost
 
 TASK = next(iter(catalog.tasks().values())).public
