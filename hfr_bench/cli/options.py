@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+import yaml
 
 from hfr_bench.errors import BadInputError
 from hfr_bench.lab.wire import Place
@@ -25,9 +26,34 @@ def place_options(command: Command) -> Command:
         "--data-dir",
         metavar="[SUITE=]PATH",
         multiple=True,
-        help="An upstream checkout that a suite takes its tasks and tools from.",
+        help="An upstream checkout, or a file of tasks, that a suite takes its tasks from.",
     )
     return sandbox(data_dir(command))
+
+
+def settings_option(command: Command) -> Command:
+    """--set: a suite's settings; the verb takes `settings`, for `settings_of`."""
+    return click.option(
+        "--set",
+        "settings",
+        metavar="KEY=VALUE",
+        multiple=True,
+        help="A setting of the suite, as `config:` of a registration has it (YAML).",
+    )(command)
+
+
+def settings_of(texts: tuple[str, ...]) -> dict[str, Any]:
+    """The settings by name. Raises BadInputError for what is no KEY=VALUE."""
+    found = {}
+    for text in texts:
+        key, equals, value = text.partition("=")
+        if not equals or not key:
+            raise BadInputError(f"--set {text}: say KEY=VALUE")
+        try:
+            found[key] = yaml.safe_load(value)
+        except yaml.YAMLError as error:
+            raise BadInputError(f"--set {text}: {value!r} is no YAML value") from error
+    return found
 
 
 def min_valid_option(command: Command) -> Command:
@@ -55,8 +81,8 @@ def place(
                     + ", ".join(suites)
                 )
             suite, path = suites[0], text
-        if not Path(path).is_dir():
-            raise BadInputError(f"--data-dir {text}: {path} is no directory")
+        if not Path(path).exists():
+            raise BadInputError(f"--data-dir {text}: {path} is no directory, nor a file")
         found[suite] = Path(path).resolve()
     return Place(folder=folder, sandbox=sandbox or None, data_dirs=found, tell=tell)
 

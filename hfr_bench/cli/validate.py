@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from hfr_bench.cli.options import place, place_options
+from hfr_bench.cli.options import place, place_options, settings_of, settings_option
 from hfr_bench.lab.validate import SuiteCheck, TaskCheck
 from hfr_bench.lab.validate import validate as check_suite
 from hfr_bench.lab.wire import open_suite
@@ -16,15 +16,24 @@ from hfr_bench.model.prereg import SuiteSelection
 @click.command()
 @click.argument("suite")
 @click.option("--pool", default="base", show_default=True, help="Which tasks.")
+@click.option("--task", "tasks", metavar="ID", multiple=True, help="These tasks, no pool.")
+@settings_option
 @place_options
 @click.option("--json", "as_json", is_flag=True, help="For programs.")
 def validate(
-    suite: str, pool: str, sandbox: str | None, data_dir: tuple[str, ...], as_json: bool
+    suite: str,
+    pool: str,
+    tasks: tuple[str, ...],
+    settings: tuple[str, ...],
+    sandbox: str | None,
+    data_dir: tuple[str, ...],
+    as_json: bool,
 ) -> int:
     """Try SUITE's controls on every task, and every tool's side-effect level, for real."""
     where = place(sandbox, data_dir, (suite,), Path())
-    with open_suite(suite, where) as (opened, _):
-        found = check_suite(opened, SuiteSelection(suite=suite, pool=pool), _show)
+    chosen = SuiteSelection(suite=suite, pool=None if tasks else pool, tasks=tasks)
+    with open_suite(suite, where, config=settings_of(settings)) as (opened, _):
+        found = check_suite(opened, chosen, _show)
     click.echo(found.model_dump_json(indent=2) if as_json else _text(found))
     return 1 if found.problems else 0
 

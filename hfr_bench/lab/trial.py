@@ -17,6 +17,7 @@ from hfr_bench.lab.carry import gear_of
 from hfr_bench.lab.checkpoints import Checkpoints
 from hfr_bench.lab.clock import VirtualClock, WallClock, make_clock
 from hfr_bench.lab.guard import Guard
+from hfr_bench.lab.images import image_of
 from hfr_bench.lab.injecting import exposed
 from hfr_bench.lab.journal import Durability, JournalError, TrialJournal
 from hfr_bench.lab.judge import (
@@ -388,7 +389,7 @@ def _started(
         round=round_no,
         origin=prereg.origin,
         sandbox=sandbox.name,
-        image_id=sandbox.image_id,
+        image_id=image_of(bench.suite(trial.suite), sandbox, trial.task_id),
         goal_version=task.goal_version,
         clock=prereg.clock,
         injected=trial.injected,

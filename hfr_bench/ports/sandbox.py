@@ -8,7 +8,7 @@ process that owns it, so that it can be found again after any death, and nobody 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from hfr_bench.errors import InfrastructureError
 
@@ -57,6 +57,12 @@ class ImageSpec:
     `files` (path in the context -> file or folder here) and, where `requirements` names a file of
     pinned packages, `site/` with those packages unpacked (wheels are fetched here, not inside).
     `packages`: of Debian, which the base is to hold besides its own.
+
+    An image that others make, too: `names` are those under which it is taken as it is if the engine
+    has it, and else pulled, the first that a registry gives. What is built then is named by
+    `identity` in place of its files' bytes, which differ each time they are made: by `fill`, which
+    writes them into an empty folder and names the top of each. Where that is None, nothing is
+    built, and `lacking` says what to do. `needs_mib`: of the engine's disk, at most.
     """
 
     role: str
@@ -64,6 +70,11 @@ class ImageSpec:
     files: Mapping[str, Path] = field(default_factory=dict)
     requirements: Path | None = None
     packages: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+    identity: str = ""
+    fill: Callable[[Path], None] | None = field(default=None, compare=False)
+    lacking: str = field(default="", compare=False)
+    needs_mib: int = field(default=1024, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +84,8 @@ class HostCommand:
     `memory_mib`/`cpu_s`: limits of the whole host; None = the sandbox's own. In a container: `user`
     is uid:gid; `keeps` the few Linux capabilities it keeps (by default none); `network` None = none
     at all, else an internal network of this run by that name, on which the host answers to `alias`;
-    `trial` the trial it is started for, "" = shared by trials in turn.
+    `trial` the trial it is started for, "" = shared by trials in turn; `writable`: its whole root
+    may be written to, so that it serves once.
     """
 
     argv: tuple[str, ...]
@@ -86,6 +98,7 @@ class HostCommand:
     network: str | None = None
     alias: str = ""
     trial: str = ""
+    writable: bool = False
 
 
 class ToolHost(Protocol):
@@ -238,4 +251,20 @@ class Sandbox(Protocol):
 
     def close(self) -> None:
         """End every host it started; idempotent, callable from any thread (an interrupt does)."""
+        ...
+
+
+@runtime_checkable
+class Images(Protocol):
+    """A sandbox whose images can be asked for by themselves; contained ones are."""
+
+    def image_there(self, spec: ImageSpec) -> str | None:
+        """The id of the spec's image if the engine has one; nothing is fetched or made.
+
+        Raises SandboxUnavailableError.
+        """
+        ...
+
+    def make_image(self, spec: ImageSpec) -> str:
+        """The id of the spec's image: there, pulled or built. Raises SandboxUnavailableError."""
         ...

@@ -1,7 +1,8 @@
 """A benchmark suite: its tasks, its world, its scripted user, its checker."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 from hfr_bench.model.attempt import Observation
@@ -102,4 +103,23 @@ class Controlled(Protocol):
 
     def controls(self, task_id: str) -> tuple[str, ...]:
         """What is wrong with a task; empty if nothing is. Raises InfrastructureError."""
+        ...
+
+
+@runtime_checkable
+class Imaged(Protocol):
+    """A suite each of whose tasks has a container image of its own, made ahead of a run."""
+
+    def make_images(
+        self, selection: SuiteSelection, repos: Path | None, pythons: Path | None
+    ) -> Iterator[tuple[str, str]]:
+        """(task, image id) of each chosen task, as soon as it is there: found, pulled or built.
+
+        `repos`: a folder of git mirrors to build from, `pythons`: of Pythons by version. Raises
+        BadInputError, SandboxUnavailableError.
+        """
+        ...
+
+    def image_of(self, task_id: str) -> str | None:
+        """The id of the image that a task runs in; None if there is none."""
         ...

@@ -82,7 +82,7 @@ def _host_config(command: HostCommand, settings: Settings, network: str | None) 
     return {
         "AutoRemove": True,  # with its anonymous volumes
         "Init": True,
-        "ReadonlyRootfs": True,
+        "ReadonlyRootfs": not command.writable,
         "Tmpfs": tmpfs,
         "CapDrop": ["ALL"],
         "CapAdd": list(command.keeps),

@@ -36,21 +36,25 @@ from hfr_bench.sandboxes.docker.images_build import (
     machine,
     unpack_wheels,
 )
+from hfr_bench.sandboxes.docker.images_filled import build_filled, pulled
 
-__all__ = ["base", "ensure", "image_tag", "prune", "spec_digest"]
+__all__ = ["base", "ensure", "image_tag", "prune", "spec_digest", "there"]
 
-_FROM_BASE = re.compile(r"^FROM base$", re.MULTILINE)
+_FROM_BASE = re.compile(r"^FROM base(?= AS \w+$|$)", re.MULTILINE)
 
 
 def spec_digest(spec: ImageSpec) -> str:
     """Of the Dockerfile, every file's path and bytes, the requirements and the base's digest.
 
-    Times, permissions and caches do not count. Raises BadInputError for a file that is not there.
+    Times, permissions and caches do not count; where the spec has an identity, nor do bytes.
+    Raises BadInputError for a file that is not there.
     """
+    named = {"base": base_digest(spec.packages), "dockerfile": spec.dockerfile}
+    if spec.identity:
+        return digest(named | {"identity": spec.identity})
     return digest(
-        {
-            "base": base_digest(spec.packages),
-            "dockerfile": spec.dockerfile,
+        named
+        | {
             "files": {name: _sha256(path) for name, path in context_of(spec.files)},
             "requirements": spec.requirements and spec.requirements.read_text(encoding="utf-8"),
         }
@@ -62,8 +66,17 @@ def image_tag(spec: ImageSpec) -> str:
     return f"{REPOSITORY}/{spec.role}:{spec_digest(spec)[:12]}"
 
 
+def there(client: docker.APIClient, spec: ImageSpec) -> str | None:
+    """The id of the spec's image if the engine has it: by one of its names, else as built here."""
+    with engine(f"cannot look for the image of {spec.role}"):
+        for name in (*spec.names, image_tag(spec)):
+            if found := find_image(client, name):
+                return found
+    return None
+
+
 def ensure(client: docker.APIClient, spec: ImageSpec, tell: Callable[[str], None]) -> str:
-    """The full id of the spec's image, built if the engine lacks it.
+    """The full id of the spec's image, pulled or built if the engine lacks it.
 
     Raises SandboxUnavailableError (no room, no packages, the builder's error), BadInputError (a
     file is missing, or the Dockerfile does not start from `base`), requests' ConnectionError or
@@ -73,10 +86,12 @@ def ensure(client: docker.APIClient, spec: ImageSpec, tell: Callable[[str], None
     tag = f"{REPOSITORY}/{spec.role}:{name[:12]}"
     with engine(f"cannot make {tag}"):
         cache.hold(held_name(spec.role, name))
-        if found := find_image(client, tag):
+        if found := there(client, spec):
             return found
         with cache.alone(spec.role):
-            if found := find_image(client, tag):
+            if found := there(client, spec):
+                return found
+            if spec.names and (found := pulled(client, spec, tell)):
                 return found
             base(client, tell, spec.packages)
             made = _make(client, spec, tag, labels_of(spec.role, name), tell)
@@ -113,10 +128,12 @@ def _make(
     tell: Callable[[str], None],
 ) -> str:
     text, found = _FROM_BASE.subn(f"FROM {base_tag(spec.packages)}", spec.dockerfile)
-    if found != 1:
-        raise BadInputError(f"the Dockerfile of image {spec.role!r} must say `FROM base`, once")
-    check_room(client)
-    tell(f"building the image of {spec.role} (some 10 s; once)")
+    if not found:
+        raise BadInputError(f"the Dockerfile of image {spec.role!r} must say `FROM base`")
+    check_room(client, spec.needs_mib)
+    tell(f"building the image of {spec.role} ({'minutes' if spec.fill else 'some 10 s'}; once)")
+    if spec.fill is not None:
+        return build_filled(client, spec, tag, text, labels)
     with tempfile.TemporaryDirectory(prefix="hfr-site-") as site:
         files = dict(spec.files)
         if spec.requirements is not None:

@@ -84,7 +84,7 @@ def _make(
     labels = labels_of(base_role(packages), base_digest(packages))
     wanted = os.environ.get(OVERRIDE)
     try:
-        source = _fetched(client, _reference(packages), tell)
+        source = fetched(client, _reference(packages), tell)
     except SandboxUnavailableError as error:
         if wanted:
             raise SandboxUnavailableError(
@@ -96,7 +96,12 @@ def _make(
     return build(client, tag, f"FROM {source}\n", {**labels, LABEL_BASE: source})
 
 
-def _fetched(client: docker.APIClient, reference: str, tell: Callable[[str], None]) -> str:
+def fetched(
+    client: docker.APIClient,
+    reference: str,
+    tell: Callable[[str], None],
+    size: str = "some 50 MB",
+) -> str:
     """The image on the engine, as name@sha256:... by what its registry says now.
 
     Without an answer, the id of what the engine has by that name. Raises SandboxUnavailableError.
@@ -112,7 +117,7 @@ def _fetched(client: docker.APIClient, reference: str, tell: Callable[[str], Non
             raise SandboxUnavailableError(f"no registry answers for {reference}: {said}") from error
         pinned = f"{_name(reference)}@{answer['Descriptor']['digest']}"
     if find_image(client, pinned) is None:
-        tell(f"pulling {pinned} (some 50 MB)")
+        tell(f"pulling {pinned} ({size})")
         with engine(f"cannot pull {pinned}"):  # the engine checks what comes against the digest
             follow(client.pull(pinned, stream=True, decode=True), f"cannot pull {pinned}")
     return pinned

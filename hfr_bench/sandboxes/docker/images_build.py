@@ -95,19 +95,19 @@ def machine(client: docker.APIClient) -> str:
     return _MACHINES[arch]
 
 
-def check_room(client: docker.APIClient) -> None:
+def check_room(client: docker.APIClient, needed_mib: int = NEEDED_MIB) -> None:
     """Raises SandboxUnavailableError if the engine's disk, where it can be seen, is too full."""
     where = Path(client.info()["DockerRootDir"])
     if client.base_url == "http+docker://localhost" and where.exists():  # a socket, no VM behind it
-        check_free(where)
+        check_free(where, needed_mib)
 
 
-def check_free(where: Path) -> None:
+def check_free(where: Path, needed_mib: int = NEEDED_MIB) -> None:
     """Raises SandboxUnavailableError unless an image has room on the disk of that folder."""
     free = shutil.disk_usage(where).free >> 20
-    if free < NEEDED_MIB:
+    if free < needed_mib:
         raise SandboxUnavailableError(
-            f"{where} has {free} MiB left, building an image needs {NEEDED_MIB}: "
+            f"{where} has {free} MiB left, an image needs {needed_mib}: "
             "free some (`docker system df` shows what the engine keeps)"
         )
 

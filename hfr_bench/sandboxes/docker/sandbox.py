@@ -104,6 +104,12 @@ class DockerSandbox:
     def reap(self) -> tuple[str, ...]:
         return self._engine.patiently(lambda client: reap(client, self._context.run))
 
+    def image_there(self, spec: ImageSpec) -> str | None:
+        return self._engine.patiently(lambda client: images.there(client, spec))
+
+    def make_image(self, spec: ImageSpec) -> str:
+        return self._engine.patiently(lambda client: self._image(client, spec))
+
     def close(self) -> None:
         with self._state:
             self._closed = True

@@ -64,6 +64,8 @@ def digest(paths: Iterable[Path]) -> str:
 def tree(home: Path, names: Iterable[str], leave_out: Iterable[str]) -> dict[str, str]:
     """Mode and SHA-256 of each file at and below the names, by its path below `home`.
 
+    A name may be an absolute path elsewhere; so are the paths below it then.
+
     Folders count by what is in them; what is not there has no row. `leave_out`: names of files and
     folders that do not count, wherever they lie below the given names.
     """
@@ -81,8 +83,8 @@ def tree(home: Path, names: Iterable[str], leave_out: Iterable[str]) -> dict[str
                 content = os.fsencode(os.readlink(path))  # noqa: PTH115 - Python 3.8
             elif stat.S_ISREG(mode):
                 content = path.read_bytes()
-            name = path.relative_to(home).as_posix()
-            rows[name] = f"{mode:o} {hashlib.sha256(content).hexdigest()}"
+            name = path.relative_to(home) if home in path.parents else path
+            rows[name.as_posix()] = f"{mode:o} {hashlib.sha256(content).hexdigest()}"
     return rows
 
 

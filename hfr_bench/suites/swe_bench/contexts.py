@@ -30,7 +30,7 @@ from hfr_bench.suites.swe_bench.scripts import (
 
 BASE = "docker.io/library/debian:bookworm-slim"
 BASE_PYTHON = "3.11"  # Debian bookworm's own
-_LEFT_OUT = ("__pycache__", "*.a", "test", "idlelib", "share", "config-*", "site-packages")
+LEFT_OUT = ("__pycache__", "*.a", "test", "idlelib", "share", "config-*", "site-packages")
 _PACKAGES = "git patch ca-certificates"
 _TO_BUILD = "python3-venv gcc libc6-dev"
 _DOCKERFILE = """\
@@ -107,10 +107,10 @@ def requirements_text(mirror: Path, commit: str, recipe: Recipe) -> str:
     if not recipe.requirements:
         return ""
     for name in recipe.requirements:
-        text = _show(mirror, commit, name)
+        text = show(mirror, commit, name)
         if text is not None:
             lines, referred = requirement_lines(text)
-            inner = [_show(mirror, commit, included(name, other)) or "" for other in referred]
+            inner = [show(mirror, commit, included(name, other)) or "" for other in referred]
             every = [line for more in inner for line in requirement_lines(more)[0]]
             return "".join(f"{line}\n" for line in (*every, *lines))
     raise BadInputError(
@@ -139,7 +139,7 @@ def write_context(
         raise BadInputError(f"{out}: not empty")
     problem = instance.problem
     mirror = find_mirror(repos, problem.repo)
-    if _git(mirror, "cat-file", "-e", f"{problem.base_commit}^{{commit}}") is None:
+    if not has_commit(mirror, problem.base_commit):
         raise BadInputError(f"{mirror}: no commit {problem.base_commit} ({instance.id})")
     python = find_python(pythons, recipe.python)
     needed = requirements_text(mirror, instance.environment_commit, recipe)
@@ -149,7 +149,7 @@ def write_context(
             python,
             out / "python",
             symlinks=True,
-            ignore=shutil.ignore_patterns(*_LEFT_OUT),
+            ignore=shutil.ignore_patterns(*LEFT_OUT),
             dirs_exist_ok=True,
         )
     run = f"/opt/python/bin/python{recipe.python}" if python is not None else "/usr/bin/python3"
@@ -162,11 +162,16 @@ def write_context(
     }
     for name, text in scripts.items():
         (out / name).write_text(text, encoding="utf-8")
-    _only_past(mirror, problem.base_commit, out / "mirror")
+    only_past(mirror, problem.base_commit, out / "mirror")
     return out
 
 
-def _only_past(mirror: Path, commit: str, into: Path) -> None:
+def has_commit(mirror: Path, commit: str) -> bool:
+    """Whether a repository holds the commit."""
+    return _git(mirror, "cat-file", "-e", f"{commit}^{{commit}}") is not None
+
+
+def only_past(mirror: Path, commit: str, into: Path) -> None:
     """A bare repository of the commit and its ancestors: nothing later enters the build."""
     into.mkdir()
     _git(into, "init", "--quiet", "--bare", "--initial-branch=main")
@@ -175,7 +180,8 @@ def _only_past(mirror: Path, commit: str, into: Path) -> None:
         raise BadInputError(f"{mirror}: cannot fetch {commit} from it")
 
 
-def _show(mirror: Path, commit: str, name: str) -> str | None:
+def show(mirror: Path, commit: str, name: str) -> str | None:
+    """A file of a commit; None if it has none by that name."""
     return _git(mirror, "show", f"{commit}:{name}")
 
 

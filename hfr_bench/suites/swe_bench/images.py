@@ -42,7 +42,7 @@ def official_image(instance_id: str, arch: str = "x86_64") -> str:
 
 
 def from_template(template: str, instance: Instance, arch: str = "x86_64") -> str:
-    """A name made by `--image-template`, such as `registry.local/swe/{id}:v1`.
+    """A name made by `image_template`, such as `registry.local/swe/{id}:v1`.
 
     Fields: {id} (lower case, __ as _1776_), {instance_id} (lower case), {owner}, {repo}, {version},
     {arch}. Raises BadInputError for another field, none at all that tells instances apart, or what
@@ -61,16 +61,15 @@ def from_template(template: str, instance: Instance, arch: str = "x86_64") -> st
     unknown = [name for name in used if name not in fields]
     if unknown:
         raise BadInputError(
-            f"--image-template {template!r}: no field {unknown[0]!r}; "
-            f"there are: {', '.join(fields)}"
+            f"image_template {template!r}: no field {unknown[0]!r}; there are: {', '.join(fields)}"
         )
     if not {"id", "instance_id"} & set(used):
         raise BadInputError(
-            f"--image-template {template!r} names one image for all instances: use {{id}}"
+            f"image_template {template!r} names one image for all instances: use {{id}}"
         )
     name = template.format_map(fields)
     if not _REFERENCE.match(name):
-        raise BadInputError(f"--image-template {template!r} makes {name!r}: no image name")
+        raise BadInputError(f"image_template {template!r} makes {name!r}: no image name")
     return name
 
 
@@ -119,7 +118,7 @@ def _fields(template: str) -> list[str]:
     try:
         return [name for _, name, _, _ in string.Formatter().parse(template) if name is not None]
     except ValueError as error:
-        raise BadInputError(f"--image-template {template!r}: {error}") from error
+        raise BadInputError(f"image_template {template!r}: {error}") from error
 
 
 def _sizes() -> dict[str, Any]:

@@ -260,6 +260,8 @@ def _text(path: Path) -> str:
         raise BadInputError(f"{path}: not UTF-8: {error}") from error
 
 
+READ = (".jsonl", ".json", ".parquet", ".arrow")
+"""Names of files of rows end so."""
 _READERS: Mapping[str, Callable[[Path], Iterator[Placed]]] = MappingProxyType(
     {".jsonl": _jsonl, ".json": _json, ".parquet": _parquet, ".arrow": _arrow}
 )

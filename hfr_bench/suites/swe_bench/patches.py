@@ -67,6 +67,11 @@ def changes(patch: str) -> tuple[Change, ...]:
     return tuple(_change(block) for block in _blocks(patch.splitlines()))
 
 
+def file_diffs(patch: str) -> tuple[tuple[Change, tuple[str, ...]], ...]:
+    """Each file of a patch and the lines of its diff; of their ends the newline alone is gone."""
+    return tuple((_change(b), tuple(b)) for b in _blocks(patch.removesuffix("\n").split("\n")))
+
+
 def touched(patch: str) -> tuple[str, ...]:
     """Every path that a patch writes, moves or removes, in its order, once."""
     return tuple(dict.fromkeys(path for change in changes(patch) for path in change.paths))

@@ -5,6 +5,7 @@ How the repository comes there is a suite's own affair (`make`, in what is made 
 
 import shlex
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from hfr_bench.model.record import digest
@@ -12,6 +13,25 @@ from hfr_bench.ports.sandbox import ToolHost
 from hfr_bench.shell.client import Executed, Recalled, Shell
 from hfr_bench.suites.swe_bench.patches import FileRole, role
 
+FIXED: Mapping[str, str] = MappingProxyType(
+    {
+        "GIT_TERMINAL_PROMPT": "0",
+        "GIT_PAGER": "cat",
+        "GIT_AUTHOR_NAME": "HFR-Bench",
+        "GIT_AUTHOR_EMAIL": "hfr-bench@example.com",
+        "GIT_AUTHOR_DATE": "2026-01-01T00:00:00Z",  # a commit's hash must not hold the time
+        "GIT_COMMITTER_NAME": "HFR-Bench",
+        "GIT_COMMITTER_EMAIL": "hfr-bench@example.com",
+        "GIT_COMMITTER_DATE": "2026-01-01T00:00:00Z",
+        "LC_ALL": "C.UTF-8",
+        "TZ": "UTC",
+        "PAGER": "cat",
+        "COLUMNS": "80",
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "PYTHONHASHSEED": "0",
+    }
+)
+"""What an agent's commands find in their environment, so that trials can be compared."""
 MODEL_PATCH, EVAL = "model.patch", "eval.sh"
 _GIT_STATE = (".git/HEAD", ".git/refs", ".git/packed-refs")
 _CACHES = (".git", "__pycache__", ".pytest_cache")

@@ -49,14 +49,28 @@ VENV = Layout("/testbed", ("source /opt/testbed/bin/activate",))
 """Those made by `environment_script` and `repository_script`."""
 
 
-def environment_script(python: str, requirements: str, packages: Sequence[str]) -> str:
+def environment_script(
+    python: str,
+    requirements: str,
+    packages: Sequence[str],
+    *,
+    pip: str = "",
+    first: Sequence[str] = (),
+) -> str:
     """Makes /opt/testbed with a Python and packages; needs an index that pip can reach.
 
     `python`: the interpreter; `requirements`: the text of the repository's own requirements file,
-    files it refers to included already (see `requirement_lines`).
+    files it refers to included already (see `requirement_lines`). `pip`: a wheel of pip's to start
+    with, for a Python that does not bring one; `first`: packages that all others may replace.
     """
-    lines = [f"{shlex.quote(python)} -m venv /opt/testbed", "source /opt/testbed/bin/activate"]
+    bare = " --without-pip" if pip else ""
+    lines = [f"{shlex.quote(python)} -m venv{bare} /opt/testbed"]
+    lines.append("source /opt/testbed/bin/activate")
+    if pip:
+        lines.append(f"python {shlex.quote(pip)}/pip install --quiet {shlex.quote(pip)}")
     lines.append("python -m pip install --quiet wheel 'setuptools<81'")
+    if first:
+        lines.append(f"python -m pip install --quiet {shlex.join(first)}")
     if requirements.strip():
         quoted = shlex.quote(requirements.strip() + "\n")
         lines += [

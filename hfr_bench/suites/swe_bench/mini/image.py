@@ -7,26 +7,14 @@ from pathlib import Path
 from hfr_bench.ports.sandbox import HostCommand, ImageSpec
 from hfr_bench.shell import client
 from hfr_bench.suites.swe_bench.mini.catalog import folder
+from hfr_bench.suites.swe_bench.room import FIXED
 
 PACKAGES = ("git", "patch")
 
 _FIXED = {
+    **FIXED,
     "GIT_CONFIG_GLOBAL": "/dev/null",  # nobody's own settings
     "GIT_CONFIG_NOSYSTEM": "1",
-    "GIT_TERMINAL_PROMPT": "0",
-    "GIT_PAGER": "cat",
-    "GIT_AUTHOR_NAME": "HFR-Bench",
-    "GIT_AUTHOR_EMAIL": "hfr-bench@example.com",
-    "GIT_AUTHOR_DATE": "2026-01-01T00:00:00Z",  # a commit's hash must not hold the time
-    "GIT_COMMITTER_NAME": "HFR-Bench",
-    "GIT_COMMITTER_EMAIL": "hfr-bench@example.com",
-    "GIT_COMMITTER_DATE": "2026-01-01T00:00:00Z",
-    "LC_ALL": "C.UTF-8",
-    "TZ": "UTC",
-    "PAGER": "cat",
-    "COLUMNS": "80",
-    "PYTHONDONTWRITEBYTECODE": "1",
-    "PYTHONHASHSEED": "0",
     "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
 }
 
