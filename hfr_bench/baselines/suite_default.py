@@ -87,8 +87,8 @@ class SuiteDefault(Plain):
 
     swe_bench, swe_mini: mini-swe-agent's. A model call is tried up to ten times, with waits of 4 s
     to 60 s that double and have no jitter; not where the key, the permission, the model or the
-    context's length is what is wrong. A tool's call is never made again: what broke is shown to the model as
-    an exception with the return code -1, and recovering from it is the model's affair.
+    context's length is what is wrong. A tool's call is never made again: what broke is shown to the
+    model as an exception with the return code -1, and recovering from it is the model's affair.
 
     State: that of `_rules.completion_again`, `errors`, and `asked`, the empty answers of `step`.
     Raises ValueError on construction for a suite without a runner, listing those that have one.

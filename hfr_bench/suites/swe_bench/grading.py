@@ -36,6 +36,7 @@ class Grader(Generic[Task]):
     image: Callable[[Task], str]
     timeout_s: float
     _known: dict[str, Grade] = field(default_factory=dict)
+    _turns: dict[str, threading.Lock] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def grade(self, task: Task, patch: str, attempt: int = 1) -> Grade:
@@ -46,13 +47,13 @@ class Grader(Generic[Task]):
         image = self.image(task)
         key = cache_key(task.instance.id, patch, image, baked.eval_script, gold, attempt)
         with self._lock:
-            known = self._known.get(key)
-        if known is None:
-            evaluation = self.evaluate(task, patch)
-            known = grade(gold, patch, evaluation, parser(baked.log_parser), baked.eval_type)
-            with self._lock:
-                self._known[key] = known
-        return known
+            turn = self._turns.setdefault(key, threading.Lock())
+        with turn:  # whoever wants the same verdict waits for it: tests may take minutes
+            if key not in self._known:
+                done = self.evaluate(task, patch)
+                found = grade(gold, patch, done, parser(baked.log_parser), baked.eval_type)
+                self._known[key] = found
+            return self._known[key]
 
     def untouched(self, task: Task) -> Grade:
         """The verdict on the repository as it is: no FAIL_TO_PASS may pass, all others must."""
