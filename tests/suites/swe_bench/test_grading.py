@@ -1,4 +1,4 @@
-"""Patches are graded once each, by whoever comes first, in a host that is closed whatever happens."""
+"""Patches are graded once each, in a host that is closed whatever happens."""
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -96,9 +96,7 @@ def test_ends_without_a_log(task, host, patch, timeout_s, outcome):
 
 
 def test_controls_want_the_fix_resolved_and_nothing_done_unresolved(task):
-    red = LOG.replace(
-        "PASSED tests/test_slug.py::test_lower", "FAILED tests/test_slug.py::test_lower"
-    )
+    red = LOG.replace("PASSED tests/test_slug.py::test_low", "FAILED tests/test_slug.py::test_low")
     assert grader(Fresh(), Fresh(log=red)).controls(task, 1) == ()
     assert grader(Fresh(log=red), Fresh(log=red)).controls(task, 1) == (
         "hfr__slug-1: its own fix is unresolved (1 of FAIL_TO_PASS failed)",
