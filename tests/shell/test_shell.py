@@ -267,6 +267,8 @@ def test_a_tree_tells_which_files_changed(shell: Shell):
     changed = {name for name in {*before, *after} if before.get(name) != after.get(name)}
     assert changed == {"d/f", "d/l", "d/n"}
     assert sorted(shell.tree("d/f")) == ["d/f"]
+    elsewhere = str(Path(__file__).resolve())
+    assert sorted(shell.tree(elsewhere)) == [elsewhere]
     with pytest.raises(HostRefusedError, match="leave_out"):
         shell.tree("d", leave_out=[1])  # type: ignore[list-item]
 

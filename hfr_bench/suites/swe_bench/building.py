@@ -43,7 +43,7 @@ PACKAGES = ("git", "patch")
 PIP = "23.3.2"  # the last but few that also knows the Pythons of old recipes
 _PIP_WHEEL = f"/hfr/wheels/pip-{PIP}-py3-none-any.whl"
 _PIP_CONF = "[global]\nno-index = true\nfind-links = /hfr/wheels\nroot-user-action = ignore\n"
-_ALWAYS = (f"pip=={PIP}", "wheel", "setuptools<81")
+_ALWAYS = (("--no-deps", f"pip=={PIP}"), ("wheel", "setuptools<81"))  # environment_script's
 _TIMEOUT_S = 1800
 _LINES_KEPT = 12
 
@@ -132,7 +132,7 @@ def _interpreter(python: Path | None, version: str) -> str:
 def _wheels(into: Path, python: str, requirements: str, packages: Sequence[Sequence[str]]) -> None:
     """Everything that the scripts install, each step resolved by itself as they do."""
     into.mkdir()
-    steps: list[Sequence[str]] = [("--no-deps", name) for name in _ALWAYS]
+    steps: list[Sequence[str]] = [*_ALWAYS]
     steps += [names for names in packages if names]
     with tempfile.TemporaryDirectory(prefix="hfr-pip-") as scratch:
         if requirements.strip():
