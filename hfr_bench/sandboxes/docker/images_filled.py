@@ -33,12 +33,21 @@ def pulled(client: docker.APIClient, spec: ImageSpec, tell: Callable[[str], None
         except SandboxUnavailableError as error:
             told.append(str(error))
         else:
+            _name_it(client, source, name)
             return find_image(client, source)
     if spec.fill is None:
         raise SandboxUnavailableError("\n".join((*told, spec.lacking)))
     for line in told:
         tell(line)
     return None
+
+
+def _name_it(client: docker.APIClient, source: str, name: str) -> None:
+    """What is pulled by digest has no tag, and would not be found by its name."""
+    if source != name and "@" not in name:
+        path, _, tag = name.rpartition(":")
+        repository, tag = (path, tag) if path and "/" not in tag else (name, "latest")
+        client.tag(source, repository, tag)
 
 
 def build_filled(

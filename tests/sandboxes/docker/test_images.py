@@ -147,7 +147,7 @@ def test_what_a_builder_complains_of_is_told(client: docker.APIClient, spec: Ima
 
 @pytest.mark.docker
 def test_an_image_must_stand_on_the_base(client: docker.APIClient, spec: ImageSpec) -> None:
-    with pytest.raises(BadInputError, match="`FROM base`, once"):
+    with pytest.raises(BadInputError, match="must say `FROM base`"):
         images.ensure(client, ImageSpec(spec.role, "FROM scratch\n"), ignore)
 
 

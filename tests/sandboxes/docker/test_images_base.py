@@ -18,7 +18,8 @@ from pathlib import Path
 import docker
 import pytest
 
-from hfr_bench.ports.sandbox import SandboxUnavailableError
+from hfr_bench.ports.sandbox import ImageSpec, SandboxUnavailableError
+from hfr_bench.sandboxes.docker import images
 from hfr_bench.sandboxes.docker.images_base import OVERRIDE, base, base_tag
 from hfr_bench.sandboxes.docker.images_build import find_image
 from hfr_bench.testing.netns import listen_beside_the_engine
@@ -183,3 +184,16 @@ def test_a_named_base_that_is_not_to_be_had_is_an_error(
     monkeypatch.setenv(OVERRIDE, "127.0.0.1:1/nothing:1")
     with pytest.raises(SandboxUnavailableError, match=f"{OVERRIDE}=127.0.0.1:1/nothing"):
         base(client, print)
+
+
+def test_an_image_that_others_make_is_pulled_by_digest_and_found_by_its_name(
+    client: docker.APIClient, registry: Registry
+) -> None:
+    spec = ImageSpec("pulled", "FROM base\n", names=(f"{registry.reference}:1",), identity="one")
+    assert images.there(client, spec) is None
+    told: list[str] = []
+    pulled = images.ensure(client, spec, told.append)
+    assert told == [f"pulling {registry.reference}@{registry.digest} (up to 1024 MiB)"]
+    registry.manifest = b"moved on"
+    assert images.there(client, spec) == images.ensure(client, spec, told.append) == pulled
+    assert len(told) == 1
