@@ -30,7 +30,7 @@ clock: virtual           # virtual: announced waits advance trial time | wall (l
 seeds: [1, 2, 3]         # the protocol asks for three
 
 faults:
-  matrix: stress         # the paper's mix; hfr-bench list faults
+  matrix: {matrix}         # {meant}; hfr-bench list faults
   # sampled: faults drawn at the rates below | none: no faults | exhaustive-1: every step of the
   # suite's own solution x every tool kind x landed or lost, one fault a trial, no sampling error:
   # where duplicates are measured. It needs `agent: oracle` (no model calls), and no rates.
@@ -99,6 +99,16 @@ def new(folder: Path, suite: str) -> None:
         raise BadInputError(f"{path}: is there already; nothing was changed")
     name = re.sub(r"[^a-z0-9]+", "-", folder.resolve().name.lower()).strip("-") or "experiment"
     folder.mkdir(parents=True, exist_ok=True)
-    text = TEMPLATE.format(folder=folder, name=name[:64], suite=suite, checks=checks, agent=agent)
+    matrix = getattr(plug, "matrix", "stress")
+    meant = "the paper's mix" if matrix == "stress" else f"the mix for {suite}"
+    text = TEMPLATE.format(
+        folder=folder,
+        name=name[:64],
+        suite=suite,
+        checks=checks,
+        agent=agent,
+        matrix=matrix,
+        meant=meant,
+    )
     path.write_text(text, encoding="utf-8")
     click.echo(f"wrote {path}\nnext: edit it, then `hfr-bench freeze {folder}`")

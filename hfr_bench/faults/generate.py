@@ -236,6 +236,6 @@ def event_at(
         lasts=lasts,
         effect_lands=lands,
         params=params,
-        clears_by=_CLEARS.get((lasts.unit, lasts.over), "retry"),
+        clears_by=kind.clears_by or _CLEARS.get((lasts.unit, lasts.over), "retry"),
         safe_outcome=kind.safe_outcome_when.get(point.level, kind.safe_outcome),
     )

@@ -35,14 +35,18 @@ class Terms(NamedTuple):
 
 
 def untouched(effect: Break, attempt: Attempt, looks: Looks) -> bool:
-    """Whether the fault stood as ordered and the call went by it, answered as ever."""
+    """Whether the fault stood as ordered and the call went by it, answered as ever.
+
+    A restart and a lock are met by whoever comes next, whatever it asks for: what they have done
+    to the world goes on behind the call.
+    """
     seen, before, after = attempt.seen, looks.before, looks.after
     if seen is None or not seen.answered or before is None or after is None:
         return False
     if _not_in_force(effect, before, after):
         return False
     match effect.what:
-        case Breakage.PAUSE:
+        case Breakage.PAUSE | Breakage.RESTART | Breakage.INDEX_LOCK:
             return False
         case Breakage.STALL | Breakage.CRASH:
             return not after.struck
@@ -81,15 +85,20 @@ def _not_in_force(effect: Break, before: HostLooked, after: HostLooked) -> str:
         case Breakage.STALL | Breakage.CRASH:
             return "" if before.watched else "nobody watched for the call's process"
         case Breakage.DISK_FULL:
-            full = before.free_kib == 0 and after.free_kib == 0
-            free = f"{before.free_kib} and {after.free_kib} KiB"
-            return "" if full else f"the disk was not full all the time: {free} were free"
+            # Behind it there may be room again: a call that removes or shortens a file makes some.
+            free = before.free_kib
+            return "" if free == 0 else f"the disk was not full: {free} KiB were free"
         case Breakage.OOM:
             limit = before.memory_mib
             same = limit == after.memory_mib == effect.memory_mib
             return "" if same else f"declared a limit of {effect.memory_mib} MiB, it was {limit}"
         case Breakage.PARTITION:
             return "" if before.cut and before.cut == after.cut else "nobody was out of reach"
+        case Breakage.RESTART:
+            anew = before.restarted and after.restarted
+            return "" if anew else "the container was not started anew"
+        case Breakage.INDEX_LOCK:
+            return "" if before.left else "no lock lay in the repository when the call went in"
 
 
 def _still_in_force(healed: HostLooked) -> str:
@@ -166,6 +175,9 @@ def _as_declared(effect: Break, seen: AttemptEnded, before: HostLooked, after: H
         case Breakage.PARTITION:
             met = UNREACHED.intersection(seen.signs)
             return "" if met else f"declared that somebody is not reached, {_told(seen)}"
+        case Breakage.INDEX_LOCK:
+            if "EEXIST" in seen.signs and seen.exit_code in (None, 0):
+                return f"declared that a locked index is an error, {_told(seen)}"
         case _:
             pass
     return ""

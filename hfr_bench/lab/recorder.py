@@ -299,7 +299,7 @@ def _ended(seen: Observation) -> AttemptEnded:
         cost_microusd=seen.cost_microusd,
         latency_us=seen.latency_us,
         exit_code=seen.exit_code,
-        signs=signs(seen.body) if seen.domain_error else (),
+        signs=signs(seen.body) if seen.domain_error or seen.exit_code else (),
     )
 
 

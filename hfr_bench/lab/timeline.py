@@ -193,6 +193,8 @@ def _host(body: HostLooked) -> str:
         "disk full": body.free_kib == 0,
         f"killed for lack of memory so far: {body.oom_kills}": bool(body.oom_kills),
         f"out of reach: {', '.join(body.cut)}": bool(body.cut),
+        "started anew": body.restarted,
+        "a stale lock in its repository": body.left,
     }
     found = [what for what, is_so in odd.items() if is_so]
     return f"the container, {body.when}: {'; '.join(found) or 'whole'}"

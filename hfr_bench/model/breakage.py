@@ -24,6 +24,9 @@ class Breakage(StrEnum):
     - disk_full: no block is free where the tools write.
     - oom: the memory limit is so low that the kernel kills a call that needs much.
     - partition: the service that the tools reach over the network is out of reach.
+    - restart: the container was started anew before the call arrived: its processes and what it
+      had in memory are gone, what it keeps on a volume is there.
+    - index_lock: a stale `.git/index.lock` lies in the tools' repository until somebody removes it.
     """
 
     PAUSE = "pause"
@@ -32,6 +35,8 @@ class Breakage(StrEnum):
     DISK_FULL = "disk_full"
     OOM = "oom"
     PARTITION = "partition"
+    RESTART = "restart"
+    INDEX_LOCK = "index_lock"
 
     @property
     def halts(self) -> bool:
@@ -42,6 +47,11 @@ class Breakage(StrEnum):
     def strikes(self) -> bool:
         """Whether it is aimed at the call's own process, in the midst of its work."""
         return self in (Breakage.STALL, Breakage.CRASH)
+
+    @property
+    def once(self) -> bool:
+        """Whether it befalls one call, and must be made anew for the next."""
+        return self.strikes or self in (Breakage.RESTART, Breakage.INDEX_LOCK)
 
 
 class Break(Record):

@@ -116,6 +116,7 @@ class KindSpec(Record):
     `{name}`. `latency_ms`: how long the failing answer takes. `observe`: names of observation
     points (`faults.observe`), told of in the report. `provider`: it is an outage of the model's
     provider; whether it takes the backup model along is drawn (`FaultPlan.takes_backup`).
+    `clears_by`: what really ends it, where that is not told by how long it lasts.
     """
 
     kind: str
@@ -135,6 +136,7 @@ class KindSpec(Record):
     observation_points: tuple[str, ...] = ()
     observe: tuple[str, ...] = ()
     provider: bool = False
+    clears_by: str = Field(default="", exclude_if=lambda by: not by)
 
 
 class FaultEvent(Record):

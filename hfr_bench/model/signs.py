@@ -10,12 +10,13 @@ SIGNS: dict[str, tuple[str, ...]] = {
     "EHOSTUNREACH": ("No route to host",),
     "ENETUNREACH": ("Network is unreachable",),
     "ETIMEDOUT": ("timed out", "Connection timeout"),
+    "EEXIST": ("index.lock': File exists",),
     "EAI_AGAIN": ("Temporary failure in name resolution",),
     "EAI_NONAME": ("Name or service not known", "Could not resolve host"),
 }
 """By name: the words by which libc, Python and the usual tools tell of it."""
 
-UNREACHED = frozenset(SIGNS) - {"ENOSPC", "ENOMEM"}
+UNREACHED = frozenset(SIGNS) - {"ENOSPC", "ENOMEM", "EEXIST"}
 """Those that say that somebody was not reached."""
 
 

@@ -166,6 +166,7 @@ class HostLooked(Record):
     `operation_id`: the call's. `at_work`, `stopped`: its processes, and those of them that are
     halted. `struck`: how many of them the sandbox has hit. `free_kib`, `oom_kills`: null where the
     host is frozen, so that nobody can look. `cut`: who is out of reach; `*` is everybody.
+    `restarted`: the host was started anew before the call. `left`: a lock that was left is there.
     """
 
     type: Literal["host"] = "host"
@@ -180,6 +181,8 @@ class HostLooked(Record):
     free_kib: int | None = None
     oom_kills: int | None = None
     cut: tuple[str, ...] = ()
+    restarted: bool = Field(default=False, exclude_if=lambda so: not so)
+    left: bool = Field(default=False, exclude_if=lambda so: not so)
 
 
 class EffectExecuted(Record):

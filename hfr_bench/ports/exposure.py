@@ -18,13 +18,17 @@ class Exposure:
     `bears`: who bears `stall` or `crash` promises that a call's processes, and nobody else's, have
     its `mark` in their command lines; who bears `disk_full` that what tools write needs room
     in `scratch`; who bears `partition` that a tool reaches `peer` (a name on the host's network)
-    at `port` (0: any). Under all of them tools answer in words, and the world stays readable.
+    at `port` (0: any); who bears `restart` that what the world is graded by, and what its host has
+    noted of calls, lies in what its `HostCommand.persists`; who bears `index_lock` that tools work
+    in the git repository `repository`. Under all of them tools answer in words, and the world stays
+    readable.
     """
 
     bears: frozenset[Breakage] = frozenset()
     scratch: str = "/sandbox"
     peer: str = ""
     port: int = 0
+    repository: str = ""
 
 
 def mark(operation_id: str) -> str:

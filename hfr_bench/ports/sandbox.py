@@ -85,7 +85,9 @@ class HostCommand:
     is uid:gid; `keeps` the few Linux capabilities it keeps (by default none); `network` None = none
     at all, else an internal network of this run by that name, on which the host answers to `alias`;
     `trial` the trial it is started for, "" = shared by trials in turn; `writable`: its whole root
-    may be written to, so that it serves once.
+    may be written to, so that it serves once; `persists` the folders that outlive a restart of the
+    container, each on a volume of its own in memory (all else that is writable does not); the last
+    of several is for root alone.
     """
 
     argv: tuple[str, ...]
@@ -99,6 +101,7 @@ class HostCommand:
     alias: str = ""
     trial: str = ""
     writable: bool = False
+    persists: tuple[str, ...] = ()
 
 
 class ToolHost(Protocol):
@@ -173,7 +176,22 @@ class FillDisk:
     leave_kib: int = 0
 
 
-HostFault = Pause | Kill | Limit | Disconnect | Partition | FillDisk
+@dataclass(frozen=True, slots=True)
+class Restart:
+    """Start the host anew, between two requests. What `HostCommand.persists` names is kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class LeaveFile:
+    """Leave an empty file at `path`, of the owner of the folder in which it lies.
+
+    It stays until somebody removes it, or everything is healed.
+    """
+
+    path: str
+
+
+HostFault = Pause | Kill | Limit | Disconnect | Partition | FillDisk | Restart | LeaveFile
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +201,9 @@ class HostState:
     `watched`: a watch was set and strikes, or has struck. `struck`: how many processes it hit.
     `at_work`, `stopped`: processes that were asked for, and those of them that are halted.
     `free_kib`: of the scratch space. `oom_kills`: by the kernel, so far. Both None where the whole
-    host is frozen. `cut`: peers out of reach, `address:port`; `*` is everybody.
+    host is frozen. `cut`: peers out of reach, `address:port`; `*` is everybody. `restarted`: it was
+    started anew since the fault that stands was ordered. `left`: a file that a fault has left lies
+    there still.
     """
 
     paused: bool = False
@@ -195,6 +215,8 @@ class HostState:
     free_kib: int | None = None
     oom_kills: int | None = None
     cut: tuple[str, ...] = ()
+    restarted: bool = False
+    left: bool = False
 
 
 class FaultyHost(ToolHost, Protocol):
@@ -214,10 +236,10 @@ class FaultyHost(ToolHost, Protocol):
         """Make the fault, and return when it is in force."""
         ...
 
-    def heal(self) -> None:
+    def heal(self, *, everything: bool = True) -> None:
         """Undo every fault that can be undone; idempotent. What was killed stays dead.
 
-        Callable from any thread.
+        Not `everything`: files that were left stay. Callable from any thread.
         """
         ...
 

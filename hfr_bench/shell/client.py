@@ -29,6 +29,7 @@ sys.exit(module.main())
 """
 _SCRATCH = "/sandbox:/tmp:/dev/shm:/dev/mqueue"  # all that is writable in a container
 _MARKERS = "/run/hfr-shell"
+_PERSISTS = ("/sandbox", _MARKERS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,15 +185,20 @@ def command(
     memory_mib: int | None = None,
     cpu_s: int | None = None,
     trial: str = "",
+    persists: bool = False,
 ) -> HostCommand:
     """How to start a shell host in a container of `image`, which must hold Python 3.8 or newer.
 
     It is root there with just the rights to run commands as `user` and to end them; /run must be
     writable to root alone. Without an image the commands share the host's user and folder.
+    `persists`: a restart of the container leaves the folder where commands start and the
+    done-markers; whatever else there was in memory, /tmp say, is gone with the processes.
     """
-    settings = {}  # all below the folder it is started in
+    # Python holds a module's bytecode against second and size alone: two edits in one second that
+    # leave its length would run as the first of them.
+    settings = {"PYTHONDONTWRITEBYTECODE": "1"}  # all else lies below the folder it is started in
     if image is not None:
-        settings = {
+        settings |= {
             "HFR_SHELL_USER": user,
             "HFR_SHELL_MARKERS": _MARKERS,
             "HFR_SHELL_SCRATCH": _SCRATCH,
@@ -206,6 +212,7 @@ def command(
         user="0:0",
         keeps=("SETUID", "SETGID", "KILL"),
         trial=trial,
+        persists=_PERSISTS if persists and image is not None else (),
     )
 
 

@@ -6,6 +6,7 @@ def test_my_suite_bears_what_it_says():
 
 import threading
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from hfr_bench.errors import InfrastructureError
@@ -19,9 +20,11 @@ from hfr_bench.ports.sandbox import (
     HostFault,
     HostState,
     Kill,
+    LeaveFile,
     Limit,
     Partition,
     Pause,
+    Restart,
 )
 from hfr_bench.ports.suite import Execution, World
 from hfr_bench.testing.conformance import ConformanceError
@@ -44,6 +47,10 @@ def fault_of(what: Breakage, exposure: Exposure, match: str) -> HostFault:
             return Limit(memory_mib=64)
         case Breakage.PARTITION:
             return Partition(exposure.peer, exposure.port)
+        case Breakage.RESTART:
+            return Restart()
+        case Breakage.INDEX_LOCK:
+            return LeaveFile(f"{exposure.repository}/.git/index.lock")
 
 
 def check_bears(world: World, task_id: str, step: OracleStep) -> None:
@@ -65,7 +72,7 @@ def check_bears(world: World, task_id: str, step: OracleStep) -> None:
         finally:
             world.host.heal()
         left = world.host.look(world.exposure.scratch, mark(operation_id))
-        if left.at_work or left.paused or left.cut:
+        if left.at_work or left.paused or left.cut or left.left:
             raise ConformanceError(f"{what}: undone, the host is {left}")
         world.grade(())
         if world.reset(task_id) != first:
@@ -133,15 +140,21 @@ class PretendedHost:
             self._free.clear()
             self.state = HostState(paused=True, memory_mib=1024)
         elif isinstance(fault, FillDisk):
-            self.state = HostState(memory_mib=1024, free_kib=0, oom_kills=0)
+            self.state = replace(self.state, free_kib=0)
+        elif isinstance(fault, Restart):
+            self.state = replace(self.state, restarted=True)
+        elif isinstance(fault, LeaveFile):
+            self._made.remove(fault)  # it stays by itself: nothing stands
+            self.state = replace(self.state, left=True)
         elif isinstance(fault, Pause | Kill):
             self.state = HostState(watched=True, memory_mib=1024, free_kib=1000, oom_kills=0)
 
-    def heal(self) -> None:
+    def heal(self, *, everything: bool = True) -> None:
         self.healed += bool(self._made)
         self._made.clear()
         if self._mends:
-            self.state = self._well
+            left = self.state.left and not everything
+            self.state = replace(self._well, left=left)
         self._free.set()
 
     def look(self, path: str, match: str) -> HostState:
@@ -162,7 +175,7 @@ class PretendedWorld:
         answer: Callable[[], Observation] | None = None,
     ) -> None:
         self.host = host
-        self.exposure = Exposure(bears, "/scratch", "peer", 80)
+        self.exposure = Exposure(bears, "/scratch", "peer", 80, "/repository")
         self.log: list[str] = []
         self._answer = answer or (lambda: Observation(answered=True, status=200, body="real"))
 

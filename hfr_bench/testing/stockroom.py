@@ -190,8 +190,9 @@ class StockSuite:
         networked: bool = False,
     ) -> None:
         self.work_s = work_s
-        alone = frozenset(Breakage) - {Breakage.PARTITION}
-        bears = frozenset(Breakage) if networked else alone
+        # Its book lies in memory, and in no repository.
+        bears = frozenset(Breakage) - {Breakage.RESTART, Breakage.INDEX_LOCK}
+        bears -= frozenset() if networked else {Breakage.PARTITION}
         self.exposure = Exposure(bears, SCRATCH, PEER, PORT)
         self.worlds: list[StockWorld] = []
         self._sandbox = sandbox

@@ -40,6 +40,8 @@ SOUND: dict[str, tuple[dict[str, Any], dict[str, Any], Any]] = {
     "disk_full": ({"free_kib": 0}, {"free_kib": 0}, {"exit_code": 1, "signs": ("ENOSPC",)}),
     "oom": ({"memory_mib": 64}, {"memory_mib": 64, "oom_kills": 1}, {"exit_code": 137}),
     "partition": ({"cut": ("a:1",)}, {"cut": ("a:1",)}, {"exit_code": 1, "signs": ("ETIMEDOUT",)}),
+    "restart": ({"restarted": True}, {"restarted": True}, {"exit_code": 0}),
+    "index_lock": ({"left": True}, {"left": True}, {"exit_code": 128, "signs": ("EEXIST",)}),
 }
 ANSWERED = [what for what, (_, _, seen) in SOUND.items() if seen != "hangs"]
 HANGS = ["pause", "stall"]

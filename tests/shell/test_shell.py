@@ -193,6 +193,34 @@ def test_of_a_run_that_died_with_its_host_only_the_start_is_known(start: Start, 
         shell.exec("a", ["sleep", "60"], timeout_s=60, idempotent=True)
 
 
+def test_a_host_that_starts_anew_knows_what_had_ended_before(start: Start, tmp_path: Path):
+    env = {"HFR_SHELL_MARKERS": str(tmp_path / "markers"), "HFR_SHELL_SCRATCH": str(tmp_path)}
+    first = start(**env)
+    Shell(first).exec("a", "echo x >> log; exit 3", timeout_s=LONG_S)
+    first.close()
+    shell = Shell(start(**env))
+    recalled = shell.recall("a")
+    assert recalled.executed is not None
+    assert (recalled.state, recalled.runs, recalled.executed.exit_code) == ("done", 1, 3)
+    assert shell.exec("a", "cat log", timeout_s=LONG_S).runs == 2
+
+
+def test_no_stale_bytecode_is_run(shell: Shell):
+    """An edit in the same second that leaves the length would run as what was there before."""
+    run = f"{sys.executable} -c 'import mine; print(mine.X)'"
+    done = shell.exec(
+        "a", f"echo X=1 > mine.py; {run}; echo X=2 > mine.py; {run}", timeout_s=LONG_S
+    )
+    assert done.stdout == "1\n2\n"
+    assert shell.exec("b", "ls", timeout_s=LONG_S).stdout == "mine.py\n"
+
+
+def test_a_killed_shell_leaves_nobody(shell: Shell):
+    done = shell.exec("a", "sleep 60 & sleep 60 & kill -KILL $$", timeout_s=LONG_S)
+    assert (done.exit_code, done.left) == (137, 0)
+    assert shell.processes() == ()
+
+
 def test_nothing_runs_that_cannot_be_written_down(start: Start, tmp_path: Path):
     markers = tmp_path / "markers"
     shell = Shell(start(HFR_SHELL_MARKERS=str(markers)))

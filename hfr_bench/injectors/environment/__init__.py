@@ -45,7 +45,7 @@ class EnvironmentInjector:
         standing = self._standing
         with ExitStack() as healing:
             while standing:
-                healing.callback(standing.pop().settle)
+                healing.callback(standing.pop().end)
 
     @property
     def _standing(self) -> list[HostBoundary]:

@@ -2,8 +2,9 @@
 
 An attempt that meets an event finds its container broken and runs into it for real. A fault stands
 until the next call that does not meet it, or until the trial ends; one that is given in seconds
-ends with them, in the midst of a call if need be. A call that got no answer in time is not
-forgotten: it goes on when the fault is undone, and lands before anybody looks at the world again.
+ends with them, in the midst of a call if need be. A file that was left stays, whoever calls, until
+somebody removes it or the trial ends. A call that got no answer in time is not forgotten: it goes
+on when the fault is undone, and lands before anybody looks at the world again.
 """
 
 import math
@@ -27,9 +28,11 @@ from hfr_bench.ports.sandbox import (
     HostDiedError,
     HostFault,
     Kill,
+    LeaveFile,
     Limit,
     Partition,
     Pause,
+    Restart,
 )
 
 _LOOK_S = 0.05
@@ -69,7 +72,11 @@ class HostBoundary:
         assert isinstance(effect, Break)
         return self._meet(event, effect, call)
 
-    def settle(self) -> None:
+    def end(self) -> None:
+        """The trial is over: as `settle`, and then nothing stays that was left."""
+        self.settle(everything=True)
+
+    def settle(self, *, everything: bool = False) -> None:
         """Undo what stands, let land what is late, and see that nothing is left at work.
 
         In nobody's time. Raises HostDiedError where that fails: such a host is not used again.
@@ -77,6 +84,8 @@ class HostBoundary:
         try:
             with untimed(self.scene.clock):
                 self._undo()
+                if everything:
+                    self.exposed.host.heal()
         except HostDiedError:
             raise
         except InfrastructureError as error:
@@ -90,7 +99,7 @@ class HostBoundary:
             if timer is not None:
                 timer.stop()
         finally:
-            self.exposed.host.heal()
+            self.exposed.host.heal(everything=False)
         for call, late in met:
             if late:
                 if not call.wait(_LANDS_S):
@@ -121,9 +130,9 @@ class HostBoundary:
                 effect_lands=True if halts else event.effect_lands,
             )
         )
-        # What strikes the call's own process must be aimed anew; anything else goes on standing.
+        # What befalls one call alone must be made anew; anything else goes on standing.
         stands = self._standing == effect and self.exposed.host.standing
-        if effect.what.strikes or not stands:
+        if effect.what.once or not stands:
             self.settle()
             with untimed(self.scene.clock):
                 self.exposed.host.inflict(_fault(effect, call, self.exposed.exposure))
@@ -134,7 +143,7 @@ class HostBoundary:
         if self._ends(running, effect, call):
             seen = running.take()
             self._met.append((running, False))
-            if effect.what.strikes:
+            if effect.what.once:
                 self.settle()
             return seen
         running.give_up()
@@ -194,7 +203,7 @@ class _Thaw:
         if self._over.wait(self._after_s):
             return
         try:
-            self._exposed.host.heal()
+            self._exposed.host.heal(everything=False)
         except Exception as error:  # noqa: BLE001 - the trial's own thread raises it
             self._error = error
 
@@ -214,3 +223,7 @@ def _fault(effect: Break, call: Call, exposure: Exposure) -> HostFault:
             return Limit(memory_mib=effect.memory_mib)
         case Breakage.PARTITION:
             return Partition(exposure.peer, exposure.port)
+        case Breakage.RESTART:
+            return Restart()
+        case Breakage.INDEX_LOCK:
+            return LeaveFile(f"{exposure.repository}/.git/index.lock")

@@ -12,6 +12,7 @@ RUN, OWNER, SANDBOX, TRIAL = "hfr.run", "hfr.owner", "hfr.sandbox", "hfr.trial"
 POOL = "pool"  # the label `hfr.trial` of a host that is not started for one trial
 WORK_DIR = "/sandbox"
 _MIB = 1024 * 1024
+_NOTES_MIB = 64  # of a folder that is for root alone
 # A documentation address (RFC 5737), where nobody answers: some engines would otherwise look up
 # names of the outside from outside the container (CVE-2024-29018).
 _NO_DNS = "192.0.2.1"
@@ -64,6 +65,10 @@ def recipe(
         "AttachStderr": True,
         "HostConfig": _host_config(command, settings, network),
     }
+    if command.persists:
+        body["HostConfig"]["Mounts"] = _volumes(
+            command.persists, command.user, settings.scratch_mib, labels
+        )
     if network is not None:
         aliases = [command.alias] if command.alias else []
         body["NetworkingConfig"] = {"EndpointsConfig": {network: {"Aliases": aliases}}}
@@ -78,9 +83,12 @@ def _host_config(command: HostCommand, settings: Settings, network: str | None) 
     tmpfs = {"/tmp": scratch, WORK_DIR: scratch}  # noqa: S108 - inside the container
     if uid == "0":  # a host that is root keeps there what its commands may not touch
         tmpfs["/run"] = "rw,nosuid,nodev,noexec,mode=755,size=64m"
+    for kept in command.persists:
+        tmpfs.pop(kept, None)
     ulimits = {"core": 0, "nofile": 4096, **({"cpu": command.cpu_s} if command.cpu_s else {})}
     return {
-        "AutoRemove": True,  # with its anonymous volumes
+        # With its anonymous volumes. One that may be stopped and started is removed by who made it.
+        "AutoRemove": not command.persists,
         "Init": True,
         "ReadonlyRootfs": not command.writable,
         "Tmpfs": tmpfs,
@@ -100,3 +108,24 @@ def _host_config(command: HostCommand, settings: Settings, network: str | None) 
         "NetworkMode": network or "none",
         **({"Dns": [_NO_DNS], "DnsOptions": ["timeout:1", "attempts:1"]} if network else {}),
     }
+
+
+def _volumes(
+    persists: tuple[str, ...], user: str, scratch_mib: int, labels: Mapping[str, str]
+) -> list[dict[str, Any]]:
+    """Anonymous volumes, gone with their container: the last of several is for root alone.
+
+    In memory: one on the engine's disk has no size, and whoever fills it fills the machine.
+    """
+    uid, _, gid = user.partition(":")
+    found = []
+    for number, target in enumerate(persists):
+        private = number > 0 and number == len(persists) - 1
+        size = _NOTES_MIB if private else scratch_mib
+        owner = "uid=0,gid=0,mode=700" if private else f"uid={uid},gid={gid or uid},mode=1777"
+        options = {"type": "tmpfs", "device": "tmpfs", "o": f"size={size}m,nosuid,nodev,{owner}"}
+        made = {"DriverConfig": {"Name": "local", "Options": options}, "Labels": dict(labels)}
+        found.append(
+            {"Type": "volume", "Target": target, "VolumeOptions": {"NoCopy": True, **made}}
+        )
+    return found

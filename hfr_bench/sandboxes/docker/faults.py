@@ -16,9 +16,11 @@ from hfr_bench.ports.sandbox import (
     HostFault,
     HostState,
     Kill,
+    LeaveFile,
     Limit,
     Partition,
     Pause,
+    Restart,
 )
 from hfr_bench.sandboxes.docker import inside, parting
 from hfr_bench.sandboxes.docker.engine import Engine, explanation, post
@@ -30,14 +32,22 @@ Undo = Callable[[APIClient], object]
 
 
 class Faults:
-    """The faults of one container: what is in force, and how to undo it, last one first."""
+    """The faults of one container: what is in force, and how to undo it, last one first.
 
-    def __init__(self, engine: Engine, container: str) -> None:
+    `restart`: starts the container anew, its stdio attached.
+    """
+
+    def __init__(
+        self, engine: Engine, container: str, restart: Callable[[APIClient], object]
+    ) -> None:
         self._engine = engine
         self._container = container
+        self._restart = restart
         self._turn = threading.RLock()  # a timed fault is undone by a thread of its own
         self._undo: list[Undo] = []
         self._watch: inside.Watch | None = None
+        self._born = ""  # when it was last started, before the restart that stands
+        self._left = ""  # the file that was left
 
     @property
     def standing(self) -> bool:
@@ -56,6 +66,8 @@ class Faults:
             Disconnect: self._disconnect,
             Partition: self._part,
             FillDisk: self._fill,
+            Restart: self._start_anew,
+            LeaveFile: self._leave,
         }
         try:
             with self._turn, self._engine.client() as client:
@@ -66,8 +78,10 @@ class Faults:
             raise kind(f"{fault} cannot be made: {explanation(error)}") from error
         return isinstance(fault, Kill)
 
-    def heal(self) -> None:
+    def heal(self, *, everything: bool) -> None:
         with self._turn:
+            if everything and self._left:
+                self._undo.insert(0, self._remove)
             self._heal()
 
     def _heal(self) -> None:
@@ -100,9 +114,11 @@ class Faults:
         watch = self._watch if self._watch and self._watch.match == match else None
         free: int | None = None
         kills: int | None = None
-        at_work = stopped = 0
+        at_work = stopped = left = 0
         if not paused:
-            free, kills, at_work, stopped = inside.state(client, self._container, path, match)
+            free, kills, at_work, stopped, left = inside.state(
+                client, self._container, path, match, self._left
+            )
         return HostState(
             paused=paused,
             watched=watch is not None,
@@ -113,6 +129,8 @@ class Faults:
             free_kib=free,
             oom_kills=kills,
             cut=cut,
+            restarted=bool(self._born) and seen["State"]["StartedAt"] != self._born,
+            left=bool(left),
         )
 
     def _pause(self, client: APIClient, fault: Pause) -> Undo:
@@ -200,6 +218,30 @@ class Faults:
         self._undo.append(lambda client: self._run(client, inside.EMPTY, where))
         self._run(client, inside.FILL, where)
         return self._undo.pop()
+
+    def _start_anew(self, client: APIClient, _fault: Restart) -> Undo:
+        self._born = client.inspect_container(self._container)["State"]["StartedAt"]
+        self._restart(client)
+
+        def forget(_client: APIClient) -> None:
+            self._born = ""
+
+        return forget
+
+    def _leave(self, client: APIClient, fault: LeaveFile) -> None:
+        """Its owner may remove it, so it must be the folder's."""
+        where = {"HFR_PATH": fault.path}
+        owner = self._run(client, inside.OWNER, where)
+        inside.run(client, self._container, inside.LEAVE, where, user=owner)
+        self._left = fault.path
+
+    def _remove(self, client: APIClient) -> None:
+        """What was left, if its folder is still there."""
+        where = {"HFR_PATH": self._left}
+        owner = self._run(client, f"{inside.OWNER} 2>/dev/null || true", where)
+        if owner:
+            inside.run(client, self._container, inside.REMOVE, where, user=owner)
+        self._left = ""
 
     def _signal(self, client: APIClient, signal: str, match: str) -> str:
         env = {"HFR_SIGNAL": signal, "HFR_MATCH": match}

@@ -14,10 +14,11 @@ import requests
 from docker import APIClient
 from docker.errors import APIError
 
-from hfr_bench.ports.sandbox import HostFault, HostState
+from hfr_bench.ports.sandbox import HostDiedError, HostFault, HostState
 from hfr_bench.sandboxes._lines import LAST_WORDS, LineHost
 from hfr_bench.sandboxes.docker.engine import Engine, EngineAwayError, post
 from hfr_bench.sandboxes.docker.faults import Faults
+from hfr_bench.sandboxes.docker.keeping import keeping_volumes
 from hfr_bench.sandboxes.docker.reap import remove_container
 
 _HEADER = struct.Struct(">BxxxL")  # of a frame: which stream, how many bytes
@@ -33,7 +34,7 @@ class DockerHost(LineHost):
     def __init__(self, stdio: "Stdio") -> None:
         super().__init__(stdio)
         self._stdio = stdio
-        self._faults = Faults(stdio.engine, stdio.container)
+        self._faults = Faults(stdio.engine, stdio.container, self._start_anew)
         self.patience_s = 0.0
 
     @property
@@ -55,11 +56,16 @@ class DockerHost(LineHost):
     def inflict(self, fault: HostFault) -> None:
         self._stdio.hurt |= self._faults.inflict(fault)
 
-    def heal(self) -> None:
-        self._faults.heal()
+    def heal(self, *, everything: bool = True) -> None:
+        self._faults.heal(everything=everything)
 
     def look(self, path: str, match: str) -> HostState:
         return self._faults.look(path, match)
+
+    def _start_anew(self, client: APIClient) -> None:
+        with self._turn:  # between two requests
+            self._buffer.clear()
+            self._stdio.restart(client)
 
 
 class Stdio:
@@ -79,6 +85,34 @@ class Stdio:
         self.container: str = post(
             client, "/containers/create", params={"name": name}, json=body
         ).json()["Id"]
+        self._begin(client)
+
+    def restart(self, client: APIClient) -> None:
+        """Start the container anew: what it was told and has not answered is lost.
+
+        Its volumes are in memory, and would be gone while nobody holds them.
+        """
+        with keeping_volumes(client, self.container), self._ending:
+            if self._killed:
+                raise HostDiedError("the tool host cannot be started anew: it was closed")
+            # Not by the engine's own restart: it may end the new stdin in place of the old one.
+            client.stop(self.container, timeout=0)
+            self._see_it_end()
+            _close_attached(self._attached)
+            self._exit.close()
+            for buffer in (self._frames, self._out, self._err):
+                buffer.clear()
+            self._begin(client)
+
+    def _see_it_end(self) -> None:
+        deadline = time.monotonic() + _EXIT_S
+        with contextlib.suppress(EOFError):
+            while time.monotonic() < deadline:
+                if not self._pull():
+                    self._wait(select.POLLIN, deadline)
+
+    def _begin(self, client: APIClient) -> None:
+        """Attach and start. What fails leaves no container."""
         with contextlib.ExitStack() as undo:
             undo.callback(_try_to_remove, client, self.container)
             # Attached before it starts, so that no word of it is lost.

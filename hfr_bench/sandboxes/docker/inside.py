@@ -36,7 +36,11 @@ free=$(df -kP "$HFR_PATH" | awk 'NR == 2 { print $4 }')
     head -c $(((free - HFR_LEAVE_KIB) * 1024)) /dev/zero >>"$HFR_PATH/.hfr-fill"
 """
 EMPTY = 'rm -f "$HFR_PATH/.hfr-fill"'
-# Prints: free KiB, processes the kernel has killed, processes that match, those that are stopped.
+OWNER = 'stat -c %u:%g "$(dirname "$HFR_PATH")"'
+LEAVE = ': >>"$HFR_PATH"'
+REMOVE = 'rm -f "$HFR_PATH"'
+# Prints: free KiB, processes the kernel has killed, processes that match, those that are stopped,
+# whether the file is there that was left.
 STATE = """\
 free=$(df -kP "$HFR_PATH" | awk 'NR == 2 { print $4 }')
 kills=0
@@ -52,7 +56,9 @@ for dir in /proc/[0-9]*; do
     all=$((all + 1))
     case ${stat##*) } in T*) stopped=$((stopped + 1)) ;; esac
 done
-echo "[$free, ${kills:-0}, $all, $stopped]"
+left=0
+[ -z "$HFR_LEFT" ] || ! [ -e "$HFR_LEFT" ] || left=1
+echo "[$free, ${kills:-0}, $all, $stopped, $left]"
 """
 # Ends when its stdin does; its exit code is how many processes it hit.
 _WATCH = """\
@@ -87,14 +93,21 @@ sys.exit(min(hit, 100))
 
 
 def run(
-    client: APIClient, container: str, script: str, env: Mapping[str, str], *, may_end: bool = False
+    client: APIClient,
+    container: str,
+    script: str,
+    env: Mapping[str, str],
+    *,
+    may_end: bool = False,
+    user: str = "",
 ) -> str:
     """What a script says, run for a bounded time. Raises InfrastructureError.
 
-    `may_end`: it may have killed the host, and then it ended with its container.
+    `may_end`: it may have killed the host, and then it ended with its container. `user`: whose
+    rights it has, uid:gid; "" = the host's.
     """
     argv = ["timeout", "-s", "KILL", _EXEC_S, "sh", "-c", script]
-    made = client.exec_create(container, argv, environment=dict(env))["Id"]
+    made = client.exec_create(container, argv, environment=dict(env), user=user)["Id"]
     said = " ".join(client.exec_start(made).decode(errors="replace").split())
     if may_end and said:
         return said
@@ -103,10 +116,13 @@ def run(
     return said
 
 
-def state(client: APIClient, container: str, path: str, match: str) -> tuple[int, ...]:
-    """Free KiB at a path, kills for lack of memory, processes that match, and those stopped."""
+def state(client: APIClient, container: str, path: str, match: str, left: str) -> tuple[int, ...]:
+    """Free KiB at a path, kills for lack of memory, processes that match, and those stopped.
+
+    And 1 if the file `left` is there.
+    """
     # An empty pattern would match everybody; no command line holds this one.
-    env = {"HFR_PATH": path, "HFR_MATCH": match or "\x01"}
+    env = {"HFR_PATH": path, "HFR_MATCH": match or "\x01", "HFR_LEFT": left}
     said = run(client, container, STATE, env)
     found = re.search(r"\[[\d, ]+\]", said)
     if found is None:

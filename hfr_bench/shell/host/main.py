@@ -26,6 +26,7 @@ import hashlib
 import json
 import math
 import os
+import signal
 import stat
 import sys
 import time
@@ -157,7 +158,9 @@ class Host:
             timed_out = family.status is None
             if family.status is not None:
                 code = _exit_code(family.status)
-            if timed_out or kill_left:
+            # A shell that is killed cannot end its own: whoever kills a tool ends all of it.
+            killed = not timed_out and os.WTERMSIG(family.status or 0) == signal.SIGKILL
+            if timed_out or kill_left or killed:
                 family.kill(family.run)
             finish()
             left = list(family.members().values()).count(family.run)

@@ -1,8 +1,9 @@
 """What the two tools answer, and what can be read from it: pure.
 
-`bash` answers as mini-swe-agent shows it, `command_status` in JSON. Two parts of what a command
+`bash` answers as mini-swe-agent shows it, `command_status` in JSON. Some parts of what a command
 says differ from run to run and are masked, so that trials can be compared: where the repository
-lies on this machine, and how long a test run took.
+lies on this machine, how long a test run took, and, where a command fails, the number of a process
+that was killed and the name of sed's temporary file.
 """
 
 import json
@@ -20,12 +21,16 @@ SUBMIT = "COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"
 TESTBED = "/testbed"
 
 _TOOK = re.compile(r"\bin \d+\.\d+s\b")
+_KILLED = re.compile(r"^(/bin/\w+: line \d+: +)\d+ (?=[A-Z])", re.MULTILINE)
+_SED = re.compile(r"^(sed: .*?\bsed)\w{6}(?=:)", re.MULTILINE)
+_CALL = re.compile(r"hfr-call=[^;]*;")
 _FRAME = re.compile(r"<returncode>(-?\d+)</returncode>\n<output>\n(.*)</output>", re.DOTALL)
 
 
 def masked(text: str, where: str) -> str:
     """Without what differs from run to run. `where`: the folder of the repository here."""
-    return _TOOK.sub("in 0.00s", text.replace(where, TESTBED))
+    text = _SED.sub(r"\g<1>XXXXXX", _TOOK.sub("in 0.00s", text.replace(where, TESTBED)))
+    return _CALL.sub("hfr-call;", _KILLED.sub(r"\g<1>0 ", text))
 
 
 def answer(done: Executed, where: str) -> str:

@@ -27,7 +27,6 @@ FIXED: Mapping[str, str] = MappingProxyType(
         "TZ": "UTC",
         "PAGER": "cat",
         "COLUMNS": "80",
-        "PYTHONDONTWRITEBYTECODE": "1",
         "PYTHONHASHSEED": "0",
     }
 )
@@ -56,6 +55,7 @@ class Room:
     """
 
     def __init__(self, host: ToolHost, repo: str, env: Mapping[str, str]) -> None:
+        self.host = host
         self._shell = Shell(host)
         self.scratch = str(self._shell.hello()["scratch"][0])
         self.where = repo if repo.startswith("/") else f"{self.scratch}/{repo}"
@@ -63,11 +63,16 @@ class Room:
         self._env = {"TESTBED": self.where, "HOME": self.scratch, **env}
         self._asked = 0
 
-    def run(self, command: str, timeout_s: float) -> Executed:
-        """A command of the agent's, both streams in one; noted by its text."""
+    def run(self, command: str, timeout_s: float, marked: str = "") -> Executed:
+        """A command of the agent's, both streams in one; noted by its text.
+
+        `marked`: what its shell is known by from outside. A shell with a trap stays to the end;
+        one without becomes its last command, and nobody would know it again.
+        """
+        first = f"exec 2>&1; trap : EXIT # {marked}" if marked else "exec 2>&1"
         return self._shell.exec(
             command,
-            f"exec 2>&1\n{command}",
+            f"{first}\n{command}",
             timeout_s=timeout_s,
             cwd=self._repo,
             env=self._env,

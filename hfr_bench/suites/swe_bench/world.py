@@ -1,10 +1,12 @@
 """The world of tasks in a repository: one agent's host, and the grader behind it."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Generic, Protocol, TypeVar
 
 from hfr_bench.model.attempt import Observation
 from hfr_bench.model.trial import Grade
+from hfr_bench.ports.exposure import mark
 from hfr_bench.ports.suite import Execution, UserAct
 from hfr_bench.shell.client import Executed, Recalled
 from hfr_bench.suites._scripted import ScriptedUser
@@ -24,7 +26,7 @@ class Workplace(Protocol):
     where: str
     base: str
 
-    def run(self, command: str, timeout_s: float) -> Executed: ...
+    def run(self, command: str, timeout_s: float, marked: str = "") -> Executed: ...
     def recall(self, command: str) -> Recalled: ...
     def state(self) -> dict[str, str]: ...
     def model_patch(self, base: str) -> str | None: ...
@@ -69,12 +71,13 @@ class RepoWorld(Generic[Task]):
             return Execution(_seen(contracts.status(room.recall(command), room.where)))
         if tool != BASH:
             return Execution(_seen(f"Error: there is no tool {tool!r}", refused=True))
-        done = room.run(command, self._timeout_s)
+        done = room.run(command, self._timeout_s, mark(operation_id))
         before, self._files = self._files, room.state()
         moved = changed(before, self._files)
         # A command that failed half way has not been refused: something of it is there.
         refused = done.exit_code != 0 and not moved
-        seen = _seen(contracts.answer(done, room.where), refused=refused)
+        code = -1 if done.exit_code is None else done.exit_code
+        seen = replace(_seen(contracts.answer(done, room.where), refused=refused), exit_code=code)
         return Execution(seen, moved, graded_state(self._files))
 
     def user(self, task_id: str, act: UserAct) -> ScriptedUser:

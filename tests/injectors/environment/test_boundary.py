@@ -17,7 +17,16 @@ from hfr_bench.model.breakage import Breakage
 from hfr_bench.model.schedule import FaultEvent, Lasts
 from hfr_bench.model.terms import Channel
 from hfr_bench.ports.injector import Scene
-from hfr_bench.ports.sandbox import FillDisk, HostDiedError, Kill, Limit, Partition, Pause
+from hfr_bench.ports.sandbox import (
+    FillDisk,
+    HostDiedError,
+    Kill,
+    LeaveFile,
+    Limit,
+    Partition,
+    Pause,
+    Restart,
+)
 from hfr_bench.testing.breaking import PretendedHost, PretendedWorld
 from hfr_bench.testing.shop import task
 
@@ -77,8 +86,13 @@ def test_every_breakage_has_a_kind_and_is_drawn() -> None:
     ours = EnvironmentInjector().kinds()
     effects: list[Any] = [KINDS[name].wire["host"] for name in ours]
     assert sorted(effect.what for effect in effects) == sorted(Breakage)
-    (mix,) = content.matrix("environment").mixes
-    assert set(mix.kinds) == ours
+    drawn = {
+        kind
+        for matrix in ("environment", "shell_container")
+        for mix in content.matrix(matrix).mixes
+        for kind in mix.kinds
+    }
+    assert ours <= drawn
 
 
 def test_a_frozen_host_times_out_and_writes_before_anybody_looks_again() -> None:
@@ -133,6 +147,7 @@ def test_somebody_elses_mending_is_seen_and_the_fault_is_made_anew() -> None:
         ("env_disk_full", FillDisk("/scratch")),
         ("env_oom", Limit(memory_mib=64)),
         ("env_partition", Partition("peer", 80)),
+        ("env_container_restart", Restart()),
     ],
 )
 def test_a_call_that_answers_is_answered_for_real(kind: str, made: Any) -> None:
@@ -143,6 +158,25 @@ def test_a_call_that_answers_is_answered_for_real(kind: str, made: Any) -> None:
     bench.injector.heal()
     assert not bench.host.standing
     assert bench.bodies() == ["fault_injected", "before", "after", "effect", "healed"]
+
+
+def test_a_lock_stays_whoever_calls_until_the_trial_ends() -> None:
+    bench = Bench([fault("env_index_lock", POINT), fault("env_disk_full", POINT, 2)])
+    assert bench.call().body == "real"
+    assert bench.host.inflicted == [LeaveFile("/repository/.git/index.lock")]
+    for occurrence in (2, 3):  # another fault comes and goes
+        bench.call(occurrence)
+        assert bench.host.state.left
+    bench.injector.heal()
+    assert not bench.host.state.left
+
+
+def test_what_befalls_one_call_is_made_anew_for_the_next() -> None:
+    bench = Bench([fault("env_container_restart", POINT, n=2)])
+    bench.call()
+    assert not bench.host.standing
+    bench.call(1, 2)
+    assert bench.host.inflicted == [Restart(), Restart()]
 
 
 def test_calls_at_other_points_meet_a_whole_host() -> None:
@@ -192,7 +226,7 @@ def test_a_world_without_a_host_is_told() -> None:
 
 def test_a_host_that_cannot_be_mended_is_given_up() -> None:
     class Broken(PretendedHost):
-        def heal(self) -> None:
+        def heal(self, *, everything: bool = True) -> None:
             raise InfrastructureError("the engine refuses")
 
     bench = Bench([fault("env_disk_full", POINT)], Broken())

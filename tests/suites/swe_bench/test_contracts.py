@@ -46,6 +46,19 @@ def test_what_differs_from_run_to_run_is_masked() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("/bin/bash: line 2:    14 Killed    x", "/bin/bash: line 2:    0 Killed    x"),
+        ("a.py: line 2: 14 Killed", "a.py: line 2: 14 Killed"),
+        ("sed: couldn't flush ./sedAb1Cd2: No", "sed: couldn't flush ./sedXXXXXX: No"),
+        ("bash -c exec # hfr-call=abc.3.1; ls", "bash -c exec # hfr-call; ls"),
+    ],
+)
+def test_what_failing_and_marked_commands_say_is_masked(said: str, told: str) -> None:
+    assert masked(said, "/no/such/place") == told
+
+
 def test_a_command_that_was_ended_says_so() -> None:
     assert read_answer(answer(ran(None, "a", timed_out=True), "/x")) == (
         -1,

@@ -4,15 +4,17 @@ import shutil
 import sys
 from collections.abc import Mapping
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, cast
 
 from hfr_bench import __version__
 from hfr_bench.errors import BadInputError
+from hfr_bench.model.breakage import Breakage
 from hfr_bench.model.prereg import SourcePin, SuiteSelection
 from hfr_bench.model.task import Probe, SealedTask, TaskSpec
 from hfr_bench.model.terms import Landed, SideEffect
 from hfr_bench.ports.diagnosis import Diagnosis
-from hfr_bench.ports.sandbox import Sandbox
+from hfr_bench.ports.exposure import Exposure
+from hfr_bench.ports.sandbox import FaultyHost, Sandbox
 from hfr_bench.suites.swe_bench import contracts
 from hfr_bench.suites.swe_bench.contracts import BASH
 from hfr_bench.suites.swe_bench.grade import GRADER
@@ -27,17 +29,24 @@ from hfr_bench.suites.swe_bench.world import RepoWorld, Workplace
 CONTROLS = 3
 """How often a task's fix is graded anew by `validate`."""
 EXTRA = "pip install 'hfr-bench[swe-mini]'"
+EXPOSURE = Exposure(
+    bears=frozenset(Breakage) - {Breakage.PARTITION},  # it has no network
+    scratch="/sandbox",
+    repository="/sandbox/testbed",
+)
 
 
 class SweMiniSuite:
     """swe_mini: twelve small tasks of our own, by SWE-bench's rule; never SWE-bench itself.
 
-    Implements `ports.suite.Suite`, `ports.suite.Levelled`, `ports.suite.Controlled` and
-    `ports.verifier.Checked`. Pools: all, base (both all twelve), demo, and one a repository.
+    Implements `ports.suite.Suite`, `ports.suite.Levelled`, `ports.suite.Controlled`,
+    `ports.verifier.Checked` and `ports.exposure.Bearing`. Pools: all, base (both all twelve), demo,
+    and one a repository.
     """
 
     name = SUITE
-    agent = "bash"  # what `hfr-bench new` writes
+    agent, matrix = "bash", "shell"  # what `hfr-bench new` writes
+    exposure = EXPOSURE
 
     @staticmethod
     def diagnose() -> Diagnosis:
@@ -148,17 +157,23 @@ class SweMiniSuite:
         if self._checked:
             return
         if self._sandbox.contained:
-            MiniRoom(self._sandbox).close()
+            MiniRoom(self._sandbox, persists=True).close()
         else:
             _check_here()
         self._checked = True
 
 
 class MiniWorld(RepoWorld[MiniTask]):
-    """One agent's host and the grader behind it."""
+    """One agent's host and the grader behind it.
+
+    Implements `ports.suite.World` and, in a sandbox whose hosts can be broken,
+    `ports.exposure.Exposed`.
+    """
+
+    exposure = EXPOSURE
 
     def __init__(self, sandbox: Sandbox, grader: Grader[MiniTask], timeout_s: float) -> None:
-        room = MiniRoom(sandbox)
+        room = MiniRoom(sandbox, persists=True)
 
         def made(task: MiniTask, _room: Workplace | None) -> MiniRoom:
             room.make(task)
@@ -166,6 +181,11 @@ class MiniWorld(RepoWorld[MiniTask]):
 
         super().__init__(lambda task_id: catalog.tasks()[task_id], made, grader, timeout_s)
         self._room = room
+
+    @property
+    def host(self) -> FaultyHost:
+        """The agent's host."""
+        return cast("FaultyHost", self._room.host)
 
 
 def _check_here() -> None:

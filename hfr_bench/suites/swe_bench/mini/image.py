@@ -26,10 +26,13 @@ def image_spec() -> ImageSpec:
     return ImageSpec("swe_mini", text, requirements=requirements, packages=PACKAGES)
 
 
-def command(contained: bool) -> HostCommand:
-    """How to start a shell host: in a container of the image, or as a child of ours."""
+def command(contained: bool, *, persists: bool = False) -> HostCommand:
+    """How to start a shell host: in a container of the image, or as a child of ours.
+
+    `persists`: the repository outlives a restart of its container.
+    """
     if contained:
-        return client.command(image_spec(), env=_FIXED)
+        return client.command(image_spec(), env=_FIXED, persists=persists)
     here = str(Path(sys.executable).parent)
     path = os.pathsep.join((here, os.environ.get("PATH", os.defpath)))
     return client.command(None, env={**_FIXED, "PATH": path, "PYTHONPATH": ""})

@@ -23,10 +23,14 @@ rm ../{BASE_PATCH}
 
 
 class MiniRoom(Room):
-    """One host, used for one task after the other. `base`: the commit that work starts from."""
+    """One host, used for one task after the other. `base`: the commit that work starts from.
 
-    def __init__(self, sandbox: Sandbox) -> None:
-        super().__init__(sandbox.start(image.command(sandbox.contained)), REPO, {})
+    `persists`: the repository outlives a restart of its container.
+    """
+
+    def __init__(self, sandbox: Sandbox, *, persists: bool = False) -> None:
+        host = sandbox.start(image.command(sandbox.contained, persists=persists))
+        super().__init__(host, REPO, {})
         self._env["GIT_CEILING_DIRECTORIES"] = self.scratch
         self.base = ""
 

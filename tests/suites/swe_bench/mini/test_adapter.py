@@ -5,6 +5,7 @@ import pytest
 from hfr_bench.errors import BadInputError
 from hfr_bench.lab.validate import validate
 from hfr_bench.model.prereg import SuiteSelection
+from hfr_bench.model.signs import signs
 from hfr_bench.model.terms import SideEffect
 from hfr_bench.ports.suite import Controlled, Execution, Levelled
 from hfr_bench.ports.verifier import Checked
@@ -97,6 +98,32 @@ def test_a_command_that_failed_half_way_was_not_refused(world: MiniWorld) -> Non
     assert done.observation.body.startswith("<returncode>1<")
     assert not done.observation.domain_error
     assert done.changed == ("waymark/extensions.txt",)
+
+
+def test_a_stale_lock_fails_git_in_its_own_words_until_it_is_removed(world: MiniWorld) -> None:
+    world.reset(WAYMARK)
+    bash(world, "touch .git/index.lock")
+    seen = bash(world, "git add -A").observation
+    assert (seen.exit_code, seen.domain_error) == (128, True)
+    assert "Unable to create '/testbed/.git/index.lock': File exists." in seen.body
+    assert signs(seen.body) == ("EEXIST",)
+    assert bash(world, "rm .git/index.lock; git add -A").observation.exit_code == 0
+
+
+def test_a_command_tells_the_code_it_ended_with(world: MiniWorld) -> None:
+    world.reset(WAYMARK)
+    for command, code in (("exit 3", 3), ("kill -KILL $$", 137), ("trap 'exit 4' EXIT; true", 4)):
+        seen = bash(world, command).observation
+        assert seen.exit_code == code
+        assert seen.body.startswith(f"<returncode>{code}<")
+
+
+def test_a_shell_stays_known_by_its_mark_to_its_end(world: MiniWorld) -> None:
+    """Its last command must not take its place: whoever breaks it looks for the mark."""
+    world.reset(WAYMARK)
+    script = 'import os; print(open(f"/proc/{os.getppid()}/cmdline").read())'
+    said = bash(world, f"python3 -c '{script}'")
+    assert "# hfr-call;" in said.observation.body
 
 
 def test_a_reset_takes_everything_back(world: MiniWorld) -> None:

@@ -1,0 +1,112 @@
+"""Trials of swe_mini in containers that are broken meanwhile."""
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from hfr_bench import content, plugins
+from hfr_bench.faults.audit import audit
+from hfr_bench.lab.injecting import Nested
+from hfr_bench.lab.trial import run_trial
+from hfr_bench.model.attempt import Attempted, Decision
+from hfr_bench.model.prereg import SuiteSelection
+from hfr_bench.model.schedule import FaultEvent, Lasts
+from hfr_bench.model.task import OracleStep
+from hfr_bench.model.terms import Action
+from hfr_bench.model.trace import TraceEvent
+from hfr_bench.recovery.plain import Plain
+from hfr_bench.suites.swe_bench.mini import SweMiniSuite
+from hfr_bench.testing.bench import FakeBench, FakeScope, planned_row
+from hfr_bench.testing.rig import StepsAgent
+
+TASK = "hfr__relay-1"
+TOOL_US = 400_000
+
+
+class Deaf(Plain):
+    """Takes every failure for done: one attempt a step."""
+
+    def on_failure(self, event: Attempted) -> Decision:
+        return Decision(Action.ACCEPT, "what could go wrong")
+
+
+class Ended:
+    """One trial: its result, its trace and its audit."""
+
+    def __init__(self, result: Any, path: Path, bench: "Bench") -> None:
+        assert result.void is None, result.void_reason
+        lines = path.read_text(encoding="utf-8").splitlines()
+        self.result = result
+        self.events = [TraceEvent.model_validate_json(line) for line in lines]
+        plan = bench.schedule("x")
+        self.audit = audit(self.events, plan, bench.kinds, tool_latency_us=TOOL_US)
+        mismatched = tuple(one.mismatch for one in self.audit.deliveries if one.mismatch)
+        self.wrong = (*mismatched, *self.audit.failed, *self.audit.untrue)
+
+    @property
+    def sums(self) -> Counter[str]:
+        found: Counter[str] = Counter()
+        for one in self.audit.sums.values():
+            found.update(scheduled=one.scheduled, reached=one.reached, delivered=one.delivered)
+        return found
+
+    def bodies(self, kind: str) -> list[Any]:
+        return [event.body for event in self.events if event.body.type == kind]
+
+
+class Bench(FakeBench):
+    """A bench with the real suite and both injectors."""
+
+    def __init__(
+        self, suite: SweMiniSuite, faults: tuple[FaultEvent, ...], steps: Sequence[OracleStep]
+    ) -> None:
+        shop: Any = suite
+        super().__init__(faults, lambda: StepsAgent(steps), {"deaf": Deaf}, shop=shop)
+        self.kinds = content.kinds()
+        made = [plugins.find("injectors", name)() for name in ("tool_calls", "environment")]
+        self.tool_injector: Any = Nested(made)
+
+    def task(self, suite: str, task_id: str) -> Any:
+        (found,) = self.shop.select(SuiteSelection(suite="swe_mini", tasks=(task_id,)))
+        return found
+
+
+class Trials:
+    """One suite, one world; each call is a trial."""
+
+    def __init__(self, suite: SweMiniSuite, folder: Path) -> None:
+        self.suite, self._folder, self._number = suite, folder, 0
+        self._scope: Any = FakeScope(Bench(suite, (), ()))
+
+    @property
+    def world(self) -> Any:
+        return self._scope.world("swe_mini")
+
+    def run(self, commands: Sequence[str], *faults: FaultEvent, arm: str = "deaf") -> Ended:
+        self._number += 1
+        steps = [OracleStep(actor="agent", tool="bash", arguments={"command": c}) for c in commands]
+        self._scope.bench = Bench(self.suite, faults, steps)
+        path = self._folder / f"{self._number}.jsonl"
+        result = run_trial(self._scope, planned_row(arm, TASK), 1, path)
+        return Ended(result, path, self._scope.bench)
+
+    def said(self, command: str) -> str:
+        """What a command says now."""
+        done = self.world.execute(
+            "bash", {"command": command}, actor="agent", operation_id="t.said"
+        )
+        return str(done.observation.body)
+
+
+def fault(kind: str, occurrence: int = 1, *, n: int = 1, **fields: Any) -> FaultEvent:
+    """At the n-th command."""
+    spec = content.kinds()[kind]
+    return FaultEvent(
+        injection_id=f"{kind}/{occurrence}",
+        layer=spec.layer,
+        kind=kind,
+        point="tool:bash",
+        occurrence=occurrence,
+        **{"lasts": Lasts(n=n), **fields},
+    )
