@@ -180,12 +180,12 @@ class MiniWorld(RepoWorld[MiniTask]):
             return room
 
         super().__init__(lambda task_id: catalog.tasks()[task_id], made, grader, timeout_s)
-        self._room = room
+        self._room = self._mine = room
 
     @property
     def host(self) -> FaultyHost:
         """The agent's host."""
-        return cast("FaultyHost", self._room.host)
+        return cast("FaultyHost", self._mine.host)
 
 
 def _check_here() -> None:

@@ -1,5 +1,7 @@
 """A room with the repository of one of our tasks, made anew in memory for every trial."""
 
+from dataclasses import replace
+
 from hfr_bench.errors import InfrastructureError
 from hfr_bench.ports.sandbox import Sandbox
 from hfr_bench.suites.swe_bench.mini import image
@@ -25,11 +27,15 @@ rm ../{BASE_PATCH}
 class MiniRoom(Room):
     """One host, used for one task after the other. `base`: the commit that work starts from.
 
-    `persists`: the repository outlives a restart of its container.
+    `persists`: the repository outlives a restart of its container. `network`: as of its
+    `HostCommand`.
     """
 
-    def __init__(self, sandbox: Sandbox, *, persists: bool = False) -> None:
-        host = sandbox.start(image.command(sandbox.contained, persists=persists))
+    def __init__(
+        self, sandbox: Sandbox, *, persists: bool = False, network: str | None = None
+    ) -> None:
+        command = image.command(sandbox.contained, persists=persists)
+        host = sandbox.start(replace(command, network=network, alias=REPO))
         super().__init__(host, REPO, {})
         self._env["GIT_CEILING_DIRECTORIES"] = self.scratch
         self.base = ""

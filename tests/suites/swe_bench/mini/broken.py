@@ -5,23 +5,59 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from hfr_bench.suites.swe_bench.mini.room import Room
+
 from hfr_bench import content, plugins
 from hfr_bench.faults.audit import audit
 from hfr_bench.lab.injecting import Nested
 from hfr_bench.lab.trial import run_trial
 from hfr_bench.model.attempt import Attempted, Decision
+from hfr_bench.model.breakage import Breakage
 from hfr_bench.model.prereg import SuiteSelection
 from hfr_bench.model.schedule import FaultEvent, Lasts
 from hfr_bench.model.task import OracleStep
 from hfr_bench.model.terms import Action
 from hfr_bench.model.trace import TraceEvent
+from hfr_bench.ports.exposure import Exposure
+from hfr_bench.ports.sandbox import HostCommand, Sandbox
 from hfr_bench.recovery.plain import Plain
-from hfr_bench.suites.swe_bench.mini import SweMiniSuite
+from hfr_bench.suites.swe_bench.mini import SweMiniSuite, image
+from hfr_bench.suites.swe_bench.mini.adapter import MiniWorld
 from hfr_bench.testing.bench import FakeBench, FakeScope, planned_row
 from hfr_bench.testing.rig import StepsAgent
 
 TASK = "hfr__relay-1"
 TOOL_US = 400_000
+INDEX, PORT, NETWORK = "index", 8080, "packages"
+
+# An index of one package, as pip knows it: a page of links, and a wheel behind the link.
+_SERVES = """\
+import http.server, io, sys, threading, zipfile
+wheel = io.BytesIO()
+with zipfile.ZipFile(wheel, "w") as file:
+    file.writestr("tiny.py", "X = 1\\n")
+class Index(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(200)
+        self.end_headers()
+        page = b'<a href="/tiny-1-py3-none-any.whl">tiny</a>'
+        self.wfile.write(page if self.path == "/simple/tiny/" else wheel.getvalue())
+    def log_message(self, *_):
+        pass
+server = http.server.ThreadingHTTPServer(("", 8080), Index)
+threading.Thread(target=server.serve_forever, daemon=True).start()
+for line in sys.stdin:
+    print('{"id": 1, "ok": true}', flush=True)
+"""
+INSTALL = f"""\
+echo tiny >> requirements.txt
+python3 - <<'EOF'
+import io, urllib.request as web, zipfile
+def get(path):
+    return web.urlopen("http://{INDEX}:{PORT}" + path, timeout=1).read()
+link = get("/simple/tiny/").decode().split('"')[1]
+zipfile.ZipFile(io.BytesIO(get(link))).extractall("vendored")
+EOF"""
 
 
 class Deaf(Plain):
@@ -29,6 +65,24 @@ class Deaf(Plain):
 
     def on_failure(self, event: Attempted) -> Decision:
         return Decision(Action.ACCEPT, "what could go wrong")
+
+
+class NetworkedSuite(SweMiniSuite):
+    """swe_mini beside a container with packages in it, on a network of the run."""
+
+    exposure = Exposure(frozenset(Breakage), "/sandbox", INDEX, PORT, "/sandbox/testbed")
+
+    def __init__(self, sandbox: Sandbox) -> None:
+        super().__init__(sandbox)
+        argv = ("python3", "-I", "-S", "-c", _SERVES)
+        serves = HostCommand(argv, image=image.image_spec(), network=NETWORK, alias=INDEX)
+        sandbox.start(serves).request("ready", {}, 30)
+
+    def open(self) -> MiniWorld:
+        room = Room(self._sandbox, persists=True, network=NETWORK)
+        world = MiniWorld(room, self._grader, self._timeout_s)
+        world.exposure = self.exposure
+        return world
 
 
 class Ended:

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from hfr_bench.model.breakage import Breakage
+from hfr_bench.model.signs import UNREACHED
 from hfr_bench.model.task import OracleStep
 from hfr_bench.owner import this_process
 from hfr_bench.ports.sandbox import Restart, SandboxContext
@@ -18,7 +19,7 @@ from hfr_bench.sandboxes.docker import DockerSandbox
 from hfr_bench.suites.swe_bench.mini import SweMiniSuite
 from hfr_bench.testing.breaking import check_bears
 
-from .broken import TASK, Trials, fault
+from .broken import INSTALL, TASK, NetworkedSuite, Trials, fault
 
 pytestmark = [pytest.mark.docker, pytest.mark.slow]
 
@@ -55,6 +56,35 @@ def test_what_is_reached_is_delivered(kind: str, trials: Trials) -> None:
     left = trials.world.host.look("/sandbox", "nobody")
     assert not trials.world.host.standing
     assert not left.left
+
+
+@pytest.fixture(scope="module")
+def networked(tmp_path_factory: Any) -> Iterator[Trials]:
+    context = SandboxContext(f"test{secrets.token_hex(6)}", this_process(), tell=print)
+    sandbox = DockerSandbox(context)
+    yield Trials(NetworkedSuite(sandbox), tmp_path_factory.mktemp("networked"))
+    sandbox.close()
+
+
+def test_an_install_meets_a_partition_as_often_as_planned(networked: Trials) -> None:
+    commands = [f"{INSTALL}\n# {number}" for number in range(1, N + 1)]
+    ended = networked.run(commands, *(fault("env_partition", n) for n in range(1, N + 1)))
+    assert ended.wrong == ()
+    assert ended.sums == {"scheduled": N, "reached": N, "delivered": N}
+
+
+def test_an_install_that_was_cut_off_is_half_done_and_the_next_one_whole(
+    networked: Trials,
+) -> None:
+    ended = networked.run([INSTALL, INSTALL], fault("env_partition", 1))
+    assert ended.wrong == ()
+    first, second = ended.bodies("attempt_ended")
+    assert first.exit_code == 1
+    assert UNREACHED.intersection(first.signs)
+    assert second.exit_code == 0
+    changed = [effect.changed for effect in ended.bodies("effect")]
+    assert changed == [("requirements.txt",), ("requirements.txt", "vendored/tiny.py")]
+    assert "tiny\ntiny\n" in networked.said("cat requirements.txt")
 
 
 def test_under_a_full_disk_python_truncates_and_sed_keeps(trials: Trials) -> None:

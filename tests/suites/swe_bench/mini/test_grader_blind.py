@@ -16,9 +16,9 @@ from hfr_bench.model.terms import CheckLevel, Landed
 from hfr_bench.model.trace import TraceEvent
 from hfr_bench.ports.verifier import Check
 from hfr_bench.recovery.kit import Kit
+from hfr_bench.suites.swe_bench.contracts import RAN_SINCE
 from hfr_bench.suites.swe_bench.mini import SweMiniSuite, catalog
 from hfr_bench.suites.swe_bench.mini.catalog import MiniTask
-from hfr_bench.suites.swe_bench.mini.contracts import RAN_SINCE
 from hfr_bench.testing.bench import FakeBench, FakeScope, planned_row
 from hfr_bench.testing.fakes import fine
 from hfr_bench.testing.rig import FULL, StepsAgent
@@ -143,5 +143,8 @@ def test_whole_trials_are_the_same_but_for_their_verdict(
     kinds = [event.body.type for events in plain for event in events]
     assert kinds.count("reconciled") > 0
     assert kinds.count("verified") > 0
-    ends = [[events[-1].body.result.outcome for events in one] for one in (plain, other)]  # type: ignore[union-attr]
+    ends = []
+    for one in (plain, other):
+        last: list[Any] = [events[-1].body for events in one]
+        ends.append([body.result.outcome for body in last])
     assert ends[0] != ends[1]
