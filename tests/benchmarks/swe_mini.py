@@ -23,16 +23,17 @@ from hfr_bench.owner import this_process
 from hfr_bench.ports.sandbox import Restart, SandboxContext
 from hfr_bench.sandboxes.docker import DockerSandbox
 from hfr_bench.sandboxes.docker.engine import Engine
+from hfr_bench.suites.swe_bench.grading import Grader
 from hfr_bench.suites.swe_bench.mini import catalog
-from hfr_bench.suites.swe_bench.mini.grading import Grader
-from hfr_bench.suites.swe_bench.mini.room import Room
+from hfr_bench.suites.swe_bench.mini.catalog import MiniTask
+from hfr_bench.suites.swe_bench.mini.repository import MiniRoom
 
 EVAL_S = 60.0
 REFILL_S = 2.0  # the pool is filled behind a trial, as it is behind real work
 ROUNDS, EVERY = 8, 10
 
 
-class Measured(Room):
+class Measured(MiniRoom):
     """A room that tells what its container has used before it goes."""
 
     def __init__(self, sandbox: DockerSandbox, client: APIClient, cpu: list[float]) -> None:
@@ -50,7 +51,13 @@ def graded(sandbox: DockerSandbox, client: APIClient) -> dict[str, float]:
     """Grade every task's own fix once."""
     cpu: list[float] = []
     wall: list[float] = []
-    grader = Grader(lambda: Measured(sandbox, client, cpu), lambda: "bench", EVAL_S)
+
+    def fresh(task: MiniTask) -> Measured:
+        room = Measured(sandbox, client, cpu)
+        room.make(task)
+        return room
+
+    grader = Grader(fresh, lambda _task: "bench", EVAL_S)
     began_cpu = time.process_time()
     for task in catalog.tasks().values():
         began = time.monotonic()
@@ -68,7 +75,7 @@ def graded(sandbox: DockerSandbox, client: APIClient) -> dict[str, float]:
 def trial(sandbox: DockerSandbox, *, anew: bool = False) -> None:
     """What is there around a trial's work."""
     task = next(iter(catalog.tasks().values()))
-    room = Room(sandbox, persists=True)
+    room = MiniRoom(sandbox, persists=True)
     room.make(task)
     if anew:
         host: Any = room.host
@@ -125,7 +132,7 @@ def main() -> None:
     engine = Engine()
     sandbox = DockerSandbox(SandboxContext("bench", this_process()))
     try:
-        Room(sandbox).close()  # the image is there from now on
+        MiniRoom(sandbox).close()  # the image is there from now on
         with engine.client() as client:
             found = {"grade": graded(sandbox, client)}
             found |= {"trial": {"cold_s": around(0), "warm_s": around(1)}}

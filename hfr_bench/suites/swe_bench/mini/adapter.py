@@ -123,7 +123,8 @@ class SweMiniSuite:
         return ()
 
     def open(self) -> "MiniWorld":
-        return MiniWorld(self._sandbox, self._grader, self._timeout_s)
+        room = MiniRoom(self._sandbox, persists=True)
+        return MiniWorld(room, self._grader, self._timeout_s)
 
     def close(self) -> None:
         self._sandbox.close()
@@ -172,9 +173,7 @@ class MiniWorld(RepoWorld[MiniTask]):
 
     exposure = EXPOSURE
 
-    def __init__(self, sandbox: Sandbox, grader: Grader[MiniTask], timeout_s: float) -> None:
-        room = MiniRoom(sandbox, persists=True)
-
+    def __init__(self, room: MiniRoom, grader: Grader[MiniTask], timeout_s: float) -> None:
         def made(task: MiniTask, _room: Workplace | None) -> MiniRoom:
             room.make(task)
             return room

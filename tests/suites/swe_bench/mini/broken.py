@@ -5,8 +5,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from hfr_bench.suites.swe_bench.mini.room import Room
-
 from hfr_bench import content, plugins
 from hfr_bench.faults.audit import audit
 from hfr_bench.lab.injecting import Nested
@@ -23,6 +21,7 @@ from hfr_bench.ports.sandbox import HostCommand, Sandbox
 from hfr_bench.recovery.plain import Plain
 from hfr_bench.suites.swe_bench.mini import SweMiniSuite, image
 from hfr_bench.suites.swe_bench.mini.adapter import MiniWorld
+from hfr_bench.suites.swe_bench.mini.repository import MiniRoom
 from hfr_bench.testing.bench import FakeBench, FakeScope, planned_row
 from hfr_bench.testing.rig import StepsAgent
 
@@ -79,7 +78,7 @@ class NetworkedSuite(SweMiniSuite):
         sandbox.start(serves).request("ready", {}, 30)
 
     def open(self) -> MiniWorld:
-        room = Room(self._sandbox, persists=True, network=NETWORK)
+        room = MiniRoom(self._sandbox, persists=True, network=NETWORK)
         world = MiniWorld(room, self._grader, self._timeout_s)
         world.exposure = self.exposure
         return world
