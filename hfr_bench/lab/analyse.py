@@ -19,6 +19,7 @@ from hfr_bench.lab.confirm import confirmed, holds, places_of
 from hfr_bench.lab.controls import Found, Ran, came, controls
 from hfr_bench.lab.divergence import divergence, pools, reference
 from hfr_bench.lab.forks import forks
+from hfr_bench.lab.further import further
 from hfr_bench.lab.index import gather
 from hfr_bench.lab.ingest import Facts, Ingest, collector_paused
 from hfr_bench.lab.joint import broken_chains, cohort_rows
@@ -90,6 +91,7 @@ def analyse(
         contrasts=tuple(contrasts),
         **_claims(prereg, lock, contrasts, (complete, valid), main, drawn, rows, schedules),
         audit=audits,
+        **further(prereg, setting, ran),
         **by_kind(prereg, setting, singles(ran, schedules, kinds), kinds, mixes),
         **_our_side(prereg, rows, facts, chosen, main),
         controls=checks,

@@ -16,7 +16,11 @@ from hfr_bench.model.report import (
     Report,
 )
 from hfr_bench.model.terms import Origin
-from hfr_bench.stats.metrics import METRICS, Kind
+from hfr_bench.stats.further import FURTHER
+from hfr_bench.stats.metrics import METRICS as OF_RESULTS
+from hfr_bench.stats.metrics import Kind
+
+METRICS = OF_RESULTS | FURTHER
 
 ROLES = {
     "oracle_recovery": "upper bound: is told the truth",
@@ -151,6 +155,8 @@ def number(value: float, unit: str) -> str:
             return f"{value / 1e6:.4f}"
         case "us":
             return f"{value / 1e6:.1f}"
+        case "ppm":
+            return f"{value / 1e4:.1f}"
     return f"{value:.2f}"
 
 
@@ -158,7 +164,7 @@ def head(metric: str, report: Report) -> str:
     """A column's name with its unit; money that no model was paid is labelled as modelled."""
     found = METRICS[metric]
     money = "$" if report.origin is Origin.LIVE else "$ modelled"
-    unit = {"share": "%", "us": "s", "microusd": money}.get(found.unit, "")
+    unit = {"share": "%", "us": "s", "microusd": money, "ppm": "pp"}.get(found.unit, "")
     return f"{found.short} {unit}".strip()
 
 

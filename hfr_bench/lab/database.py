@@ -1,6 +1,7 @@
 """The database `hfr.duckdb`: its table, its view of all trace lines, their copies in Parquet.
 
     trial   one row a trial file: place, result, flaws, audit. Counts, money and time are integers.
+    graded  a view: the trials that the report is made of, controls left out (`lab.metrics_sql`).
     event   a view: one row a trace line, body as JSON; of the JSONL files, or of Parquet files for
             those that `compact` has taken in. What is no JSON object is a row of NULLs.
 
@@ -19,6 +20,7 @@ from typing import NamedTuple
 
 import duckdb
 
+from hfr_bench.lab.metrics_sql import GRADED, MEASURES
 from hfr_bench.lab.store import TRIALS
 
 FILE, PARQUET = "hfr.duckdb", "parquet"
@@ -48,7 +50,8 @@ COLUMNS = {
     "path": "VARCHAR", "pair_group": "VARCHAR", "round": "BIGINT", "arm": "VARCHAR",
     "control": "VARCHAR", "planned": "BOOLEAN", "size": "BIGINT", "mtime_ns": "BIGINT",
     "sha256": "VARCHAR", "digest": "VARCHAR", "whole": "BOOLEAN", "bad_lines": "BIGINT",
-    "chain_breaks": "BIGINT", **RESULT, **OUTCOME, "sandbox": "VARCHAR", "image_id": "VARCHAR",
+    "chain_breaks": "BIGINT", **RESULT, **OUTCOME, **MEASURES,
+    "sandbox": "VARCHAR", "image_id": "VARCHAR",
     "faults_scheduled": "BIGINT", "faults_reached": "BIGINT", "faults_delivered": "BIGINT",
     "failed_unplanned": "BIGINT", "untrue": "BIGINT", "underived": "BIGINT", "facts": "JSON",
 }  # fmt: skip
@@ -125,6 +128,7 @@ def write(folder: Path, context: str, lines: Sequence[bytes], gone: Iterable[str
         connection.execute("DELETE FROM trial WHERE path IN (SELECT unnest(?))", [list(gone)])
         connection.execute("INSERT INTO trial SELECT * FROM fresh")
         connection.execute("DROP TABLE fresh")
+        connection.execute(f"CREATE OR REPLACE VIEW graded AS {GRADED}")
         _view(connection, folder)
         connection.commit()
 

@@ -23,7 +23,9 @@ from hfr_bench.lab.database import FILE, OUTCOME, RESULT, Unusable, kept_rows, u
 from hfr_bench.lab.divergence import Course
 from hfr_bench.lab.ingest import Facts, Ingest, Start, collector_paused
 from hfr_bench.lab.joint import Joint
+from hfr_bench.lab.metrics_sql import measured
 from hfr_bench.lab.store import BadLine, Checked, Mark, Store, TrialFile
+from hfr_bench.model.measures import Measures
 from hfr_bench.model.trial import TrialResult
 
 _READ_BY = (
@@ -33,6 +35,8 @@ _READ_BY = (
     "lab.index",
     "lab.forks",
     "lab.joint",
+    "lab.measure",
+    "lab.metrics_sql",
     "lab.database",
     "lab.rederive",
     "lab.judge",
@@ -48,6 +52,7 @@ _READ_BY = (
     "faults.reading",
     "faults.shape",
     "faults.trail",
+    "model.measures",
     "model.trace",
     "model.trial",
     "model.terms",
@@ -73,6 +78,7 @@ class _Kept(msgspec.Struct, array_like=True, gc=False):
     fork: str
     joint: Joint | None
     organic: tuple[int, int]
+    measures: Measures
 
 
 _unpack = msgspec.json.Decoder(_Kept).decode
@@ -148,7 +154,7 @@ def _unpacked(file: TrialFile, text: str) -> Facts | None:
     audit = TrialAudit(one.arm, sums, one.failed, one.untrue)
     checked = Checked(file, result, checked_bad, breaks, one.digest)
     rest = (one.underived, one.behaviour, one.path, one.claims, one.fork, one.joint, one.organic)
-    return Facts(checked, bad, one.start, audit, *rest)
+    return Facts(checked, bad, one.start, audit, *rest, one.measures)
 
 
 def _line(facts: Facts, mark: Mark, sha256: str, ingest: Ingest) -> bytes:
@@ -183,8 +189,15 @@ def _line(facts: Facts, mark: Mark, sha256: str, ingest: Ingest) -> bytes:
         row |= {name: getattr(result, name) for name in RESULT}
         if result.outcome is not None:
             row |= {name: getattr(result.outcome, name) for name in OUTCOME}
-    row["facts"] = _Kept(
-        result,  # a record is encoded like its struct
+            row |= measured(facts.measures)
+    row["facts"] = _to_keep(facts)
+    return _encode(row)
+
+
+def _to_keep(facts: Facts) -> _Kept:
+    checked, audit = facts.checked, facts.audit
+    return _Kept(
+        checked.result,  # a record is encoded like its struct
         checked.digest,
         (facts.bad, checked.bad, checked.breaks),
         facts.start,
@@ -199,8 +212,8 @@ def _line(facts: Facts, mark: Mark, sha256: str, ingest: Ingest) -> bytes:
         facts.fork,
         facts.joint,
         facts.organic,
+        facts.measures,
     )
-    return _encode(row)
 
 
 def context_of(ingest: Ingest) -> str:

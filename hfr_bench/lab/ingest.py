@@ -21,8 +21,10 @@ from hfr_bench.lab.divergence import Course, path
 from hfr_bench.lab.forks import state_at
 from hfr_bench.lab.history import false_claims
 from hfr_bench.lab.joint import Joint, joint
+from hfr_bench.lab.measure import measures
 from hfr_bench.lab.rederive import disagreements
 from hfr_bench.lab.store import BadLine, Checked, Reading, TrialFile
+from hfr_bench.model.measures import Measures
 from hfr_bench.model.prereg import Preregistration
 from hfr_bench.model.schedule import FaultSchedule, KindSpec
 from hfr_bench.model.trace import TraceEvent
@@ -77,7 +79,7 @@ class Facts(NamedTuple):
     the steps, for where arms part. `claims`: what a ledger or a tool said that was not so, where no
     silent fault had misled it. `fork`: the state in which it met the fork of its schedule, or "".
     `joint`: the trial's share in its cohort, where it has one. `organic`: errors of the model
-    service that were absorbed, and attempts lost to them.
+    service that were absorbed, and attempts lost to them. `measures`: of whole traces.
     """
 
     checked: Checked
@@ -91,6 +93,7 @@ class Facts(NamedTuple):
     fork: str = ""
     joint: Joint | None = None
     organic: tuple[int, int] = (0, 0)
+    measures: Measures = Measures()
 
     @property
     def flaws(self) -> tuple[BadLine, ...]:
@@ -164,7 +167,14 @@ class Ingest:
             state_at(reading.events, found.meetings, agenda.fork) if agenda.fork else "",
             joint(reading.events),
             organic(reading.events),
+            self._measures(reading, found),
         )
+
+    def _measures(self, reading: Reading, found: TrialAudit) -> Measures:
+        result = reading.checked.result
+        if result is None:
+            return Measures()
+        return measures(reading.events, found.meetings, result, self.kinds)
 
     def _misled(self, found: TrialAudit) -> bool:
         """Whether the trial met a fault that gives no error: then even an honest ledger errs."""

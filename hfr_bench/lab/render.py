@@ -298,7 +298,7 @@ def to_csv(report: Report) -> str:
         fields = estimate.model_dump(exclude={"v"})
         writer.writerow({"origin": report.origin.value, "row": "estimate"} | fields)
     for paired in report.contrasts:
-        fields = paired.model_dump(exclude={"v", "difference"})
+        fields = paired.model_dump(exclude={"v", "difference", "relative_low", "relative_high"})
         fields["value"] = paired.difference
         writer.writerow({"origin": report.origin.value, "row": "difference"} | fields)
     for line in evidence(report):

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from hfr_bench.model.mixed import KindEffect, MixAnswer
-from hfr_bench.model.report import Report
+from hfr_bench.model.report import POOLED, Report
 from hfr_bench.stats.effects import keyed
 
 COLUMNS = (
@@ -17,7 +17,8 @@ Row = dict[str, Any]
 
 
 def evidence(report: Report) -> Iterator[Row]:
-    """Single faults, mixes, what was met and delivered, voids, and where pairs part."""
+    """Further metrics, single faults, mixes, what was met and delivered, voids, partings."""
+    yield from _further(report)
     for effect in report.effects:
         yield _effect(effect)
     for mix in report.mixes:
@@ -40,6 +41,39 @@ def evidence(report: Report) -> Iterator[Row]:
                 "row": "void bounds", "metric": metric, "arm": row.arm, "events": row.dropped,
                 "n": row.graded + row.dropped, "worst": worst, "best": best,
             }  # fmt: skip
+
+
+def _further(report: Report) -> Iterator[Row]:
+    """As estimates and differences are; utility and regret name their prices in the note."""
+    for estimate in report.further:
+        yield {"row": "estimate"} | estimate.model_dump(exclude={"v"})
+    for paired in report.further_contrasts:
+        fields = paired.model_dump(exclude={"v", "difference", "relative_low", "relative_high"})
+        yield {"row": "difference", "value": paired.difference} | fields
+    for row in report.utility:
+        price = {"arm": row.arm, "pool": POOLED, "n": row.n}
+        price["note"] = f"person {row.human:g}, harm {row.harm:g} (in successes)"
+        yield {
+            "row": "utility", "metric": "utility", "value": row.value, "low": row.low,
+            "high": row.high,
+        } | price  # fmt: skip
+        yield {
+            "row": "utility", "metric": "difference", "against": report.baseline,
+            "value": row.difference, "low": row.difference_low, "high": row.difference_high,
+        } | price  # fmt: skip
+        yield {
+            "row": "utility", "metric": "regret", "value": row.regret, "low": row.regret_low,
+            "high": row.regret_high,
+        } | price  # fmt: skip
+        for name in ("even_harm", "even_human"):
+            yield {"row": "utility", "metric": name, "value": getattr(row, name)} | price
+    for at in report.coverage:
+        yield {
+            "row": "risk", "metric": "wrong", "arm": at.arm, "pool": POOLED, "events": at.wrong,
+            "n": at.covered, "value": at.wrong / at.covered if at.covered else None,
+            "low": at.low, "high": at.high,
+            "note": f"extra attempts: {'all' if at.extra is None else at.extra}; of {at.n} trials",
+        }  # fmt: skip
 
 
 def _effect(effect: KindEffect) -> Row:

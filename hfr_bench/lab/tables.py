@@ -38,6 +38,7 @@ from hfr_bench.lab.evidence import (
     states,
     voids,
 )
+from hfr_bench.lab.tables_metrics import further
 from hfr_bench.model.report import EXPLICIT, MIXED, POOLED, SILENT, Report
 
 A = ("sr", "cost_mean", "p50", "p95", "harm_1000")
@@ -58,7 +59,8 @@ def tables(report: Report) -> tuple[Table, ...]:
     wheres: tuple[float | str, ...] = (POOLED, *single)
     made += [table for where in wheres for table in safety(report, where)]
     made += [differences(report, rate) for rate in (None, 0.0, *single)]
-    made += [costs(report), *mix_tables.whole_mixes(report), *mix_tables.effects(report)]
+    made += [costs(report), *further(report)]
+    made += [*mix_tables.whole_mixes(report), *mix_tables.effects(report)]
     made += [delivery(report), *delivery_by_arm(report), organic(report), *observations(report)]
     made += [exposure(report), forks(report), divergence(report), states(report)]
     made += [cohorts(report), voids(report), checks(report)]

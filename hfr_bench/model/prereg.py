@@ -10,6 +10,7 @@ from pydantic import Field, field_validator, model_validator
 from hfr_bench.model.record import Record, is_unset
 from hfr_bench.model.shared import Part
 from hfr_bench.model.terms import ClockKind, Origin
+from hfr_bench.model.worth import PriceRatios
 
 # Seeds are written into JSON, where larger integers are not exact everywhere.
 Seed = Annotated[int, Field(ge=0, lt=2**53)]
@@ -237,11 +238,15 @@ class Hypothesis(Record):
 
 
 class Analysis(Record):
-    """How the numbers are made. `baseline`: the arm that all others are paired with."""
+    """How the numbers are made. `baseline`: the arm that all others are paired with.
+
+    `prices`: what a person and harm cost, in successes; null: `PriceRatios` as they come.
+    """
 
     baseline: str
     resamples: int = Field(default=10_000, ge=200, le=200_000)
     level: float = Field(default=0.95, gt=0.5, lt=1)
+    prices: PriceRatios | None = Field(default=None, exclude_if=is_unset)
 
 
 class Controls(Record):

@@ -8,6 +8,7 @@ from hfr_bench.model.mixed import KindEffect, MixAnswer
 from hfr_bench.model.record import Record, is_unset
 from hfr_bench.model.review import Review
 from hfr_bench.model.terms import Origin
+from hfr_bench.model.worth import CoverageRow, UtilityRow
 
 
 def _is_none(value: object) -> bool:
@@ -44,7 +45,8 @@ class PairedEstimate(Record):
     """arm minus against, over the same tasks, seeds and faults.
 
     `better`/`worse`: discordant pairs of binary metrics (arm 1, other 0; and the reverse).
-    `rate` and `pool`: as in Estimate.
+    `relative`: difference over the other's value; `relative_low`, `relative_high` bound it for
+    amounts (money, time, calls). `rate` and `pool`: as in Estimate.
     """
 
     metric: str
@@ -62,6 +64,8 @@ class PairedEstimate(Record):
     worse: int | None = None
     method: str = "bootstrap"
     note: str = ""
+    relative_low: float | None = Field(default=None, exclude_if=_is_none)
+    relative_high: float | None = Field(default=None, exclude_if=_is_none)
 
 
 class AuditRow(Record):
@@ -291,7 +295,8 @@ class Report(Record):
     `units`: how many cohorts are drawn in place of tasks; 0 = tasks are. `cohorts`: each of them.
     `states`: of suites in which verdict and state come apart in some trial. `review`: what people
     said of a blinded sample, where they did. `left_out`: the registered claims without each suite,
-    seed and point.
+    seed and point. `further`, `further_contrasts`: metrics of `stats.further`, at rate 0 and over
+    all rates above it. `utility`, `coverage`: at registered prices, and risk against coverage.
     """
 
     name: str
@@ -339,6 +344,10 @@ class Report(Record):
     states: tuple[StateRow, ...] = Field(default=(), exclude_if=is_unset)
     review: Review | None = Field(default=None, exclude_if=is_unset)
     left_out: tuple[LeftOutRow, ...] = Field(default=(), exclude_if=is_unset)
+    further: tuple[Estimate, ...] = Field(default=(), exclude_if=is_unset)
+    further_contrasts: tuple[PairedEstimate, ...] = Field(default=(), exclude_if=is_unset)
+    utility: tuple[UtilityRow, ...] = Field(default=(), exclude_if=is_unset)
+    coverage: tuple[CoverageRow, ...] = Field(default=(), exclude_if=is_unset)
 
     @property
     def unit(self) -> str:

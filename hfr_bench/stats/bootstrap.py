@@ -13,7 +13,7 @@ interpolated.
 import hashlib
 from collections.abc import Iterable, Sequence
 from itertools import groupby
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -49,7 +49,7 @@ def units(trials: Iterable[TrialResult]) -> tuple[Unit, ...]:
     return tuple(sorted({(trial.suite, trial.task_id) for trial in trials}))
 
 
-def task_rows(trials: Sequence[TrialResult], index: dict[Unit, int]) -> Ints:
+def task_rows(trials: Sequence[Any], index: dict[Unit, int]) -> Ints:
     """The row of each trial's task, or of its cohort, in the weight matrix.
 
     `index`: by task; tasks that are drawn together have the same row.
@@ -57,9 +57,10 @@ def task_rows(trials: Sequence[TrialResult], index: dict[Unit, int]) -> Ints:
     return np.array([index[trial.suite, trial.task_id] for trial in trials], dtype=np.int64)
 
 
-def sample(metric: Metric, trials: Sequence[TrialResult], rows: Ints) -> Sample | None:
+def sample(metric: Metric, trials: Sequence[Any], rows: Ints) -> Sample | None:
     """A metric's columns, in the order of the trials; None if a value is unknown (a price).
 
+    `trials`: what the metric is about (TrialResult, or `stats.further.Judged`).
     `rows`: see `task_rows`; made once for all metrics of an arm.
     """
     nums = [metric.num(trial) for trial in trials]

@@ -34,6 +34,9 @@ PAIRED = tuple(
 )
 """Metrics whose denominators are the same trials in every arm (or all of them, as for CPS)."""
 
+AMOUNTS = ("microusd", "us", "count", "ratio")
+"""Units whose differences are also told as relative changes, with bounds (paper §6.6.5)."""
+
 SAME = "no pair differs"
 TOO_FEW = "too few differ"
 """Fewer than FEW tasks make the difference of a rate: each arm's own interval says more."""
@@ -68,23 +71,29 @@ class Measured:
 
 
 def estimate(
-    arms: Mapping[str, Sequence[TrialResult]], setting: Setting
+    arms: Mapping[str, Sequence[Any]],
+    setting: Setting,
+    metrics: Mapping[str, Metric] = METRICS,
+    paired: Sequence[str] = PAIRED,
 ) -> tuple[list[Estimate], list[PairedEstimate]]:
     """All metrics of all arms at one rate, and the contrasts.
 
     Args:
-        arms: graded trials by arm; each arm the same tasks and seeds, in any order.
+        arms: graded trials by arm, of the type that the metrics are about; each arm the same
+            tasks and seeds, in any order.
         setting: weights and contrasts.
+        metrics: which, by name.
+        paired: those of them that are contrasted.
 
     Raises:
         ValueError: a trial is void, or two contrasted arms have different tasks or seeds.
     """
     ordered = {arm: sorted(trials, key=pair_key) for arm, trials in arms.items()}
-    measured = _measure(ordered, setting)
+    measured = _measure(ordered, setting, metrics)
     estimates = [
         _estimate(metric, arm, trials, measured.get((arm, name)), setting)
         for arm, trials in ordered.items()
-        for name, metric in METRICS.items()
+        for name, metric in metrics.items()
     ]
     contrasts = []
     for arm, against in setting.pairs:
@@ -93,9 +102,9 @@ def estimate(
         keys = [pair_key(trial) for trial in ordered[arm]]
         if keys != [pair_key(trial) for trial in ordered[against]]:
             raise ValueError(f"{arm} and {against} are not paired: their tasks or seeds differ")
-        for name in PAIRED:
+        for name in paired:
             ours, theirs = measured.get((arm, name)), measured.get((against, name))
-            contrasts.append(_contrast(METRICS[name], arm, against, ours, theirs, setting))
+            contrasts.append(_contrast(metrics[name], arm, against, ours, theirs, setting))
     return estimates, contrasts
 
 
@@ -152,19 +161,19 @@ def measure(
     return [None if one is None else Measured(one, point(one), next(made)) for one in samples]
 
 
-def pair_key(trial: TrialResult) -> tuple[str, str, int, str]:
+def pair_key(trial: Any) -> tuple[str, str, int, str]:
     """What the trials of a pair have in common; the order in which arms are laid side by side."""
     return trial.suite, trial.task_id, trial.seed, trial.profile
 
 
 def _measure(
-    arms: Mapping[str, Sequence[TrialResult]], setting: Setting
+    arms: Mapping[str, Sequence[Any]], setting: Setting, metrics: Mapping[str, Metric]
 ) -> dict[tuple[str, str], Measured]:
     """Every known metric of every arm, resampled in one go."""
     keys, samples = [], []
     for arm, trials in arms.items():
         rows = task_rows(trials, setting.index)
-        for name, metric in METRICS.items():
+        for name, metric in metrics.items():
             one = sample(metric, trials, rows)
             if one is not None and not _too_few_for(metric, int(one.den.sum())):
                 keys.append((arm, name))
@@ -183,7 +192,7 @@ def _too_few_for(metric: Metric, n: int) -> bool:
 def _estimate(
     metric: Metric,
     arm: str,
-    trials: Sequence[TrialResult],
+    trials: Sequence[Any],
     measured: Measured | None,
     setting: Setting,
 ) -> Estimate:
@@ -241,7 +250,18 @@ def _contrast(
     if theirs.value:
         row["relative"] = row["difference"] / theirs.value
     differing = (a != b) | (ours.sample.den != theirs.sample.den)
-    return PairedEstimate(**row, **_paired_interval(metric, ours, theirs, differing, setting))
+    row |= _paired_interval(metric, ours, theirs, differing, setting)
+    if row["method"] == "bootstrap" and metric.unit in AMOUNTS and "relative" in row:
+        row |= _relative_interval(ours, theirs, setting)
+    return PairedEstimate(**row)
+
+
+def _relative_interval(ours: Measured, theirs: Measured, setting: Setting) -> dict[str, Any]:
+    """Bounds of the relative change, made anew in each resample; none where they are undefined."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        change = (ours.resampled - theirs.resampled) / theirs.resampled
+    bounds, _ = percentile(change, setting.level)
+    return {"relative_low": bounds.low, "relative_high": bounds.high}
 
 
 def _paired_interval(

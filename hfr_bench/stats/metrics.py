@@ -9,11 +9,12 @@ Integers in, one division at the end: plain Python and numpy give the same digit
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Literal
+from typing import Any, Literal
 
 from hfr_bench.model.trial import Outcome, TrialResult
 
-Column = Callable[[TrialResult], int | None]
+Column = Callable[[Any], int | None]
+"""Of a TrialResult, or of what the metric's family is about (`stats.further`)."""
 
 P99_TRIALS = 1000
 """Trials that must stand behind a p99: fewer leave less than ten beyond it."""
@@ -32,7 +33,8 @@ class Kind(StrEnum):
 class Metric:
     """One metric. `num`/`den` give a trial's integers; `num` None = unknown (a missing price).
 
-    `unit`: share, per_1000, microusd, us, ratio. `per`: what the denominator counts.
+    `unit`: share, per_1000, microusd, us, ratio, count, ppm or milli (of 1). `per`: what the
+    denominator counts.
     `better`: which way is better, "" where neither is. `conditional`: the denominator is a
     subset that differs between arms, so the metric is not compared in pairs.
     """

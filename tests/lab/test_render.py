@@ -203,6 +203,7 @@ def test_csv_has_a_row_for_every_number(report):
     assert tuple(rows[0]) == COLUMNS
     told = (report.estimates, report.contrasts, report.hypotheses, report.exposure, report.audit)
     told += (report.divergence, report.effects, report.left_out)
+    told += (report.further, report.further_contrasts, report.coverage, *[report.utility] * 5)
     of_arms = {"organic": 2, "void": 1, "void bounds": 2}
     arms = sum(of_arms.values()) * len(report.arms)
     assert len(rows) == sum(len(part) for part in told) + arms
