@@ -24,6 +24,7 @@ VERBS = {
     "run": ("run:run", "Run what the plan still lacks (so it is also: resume)."),
     "stop": ("stop:stop", "The kill switch: stop all injection of a run, and end it."),
     "status": ("status:status", "Blinded progress and the delivery audit."),
+    "look": ("look:look", "The interim look that is due, where looks are registered."),
     "report": ("report:report", "Tables, paired differences, audit and controls."),
     "compare": ("compare:compare", "Two arms side by side: where they differ, task by task."),
     "show": ("show:show", "One trial as a readable timeline."),

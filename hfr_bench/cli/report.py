@@ -83,7 +83,8 @@ def report(
             output.parent.mkdir(parents=True, exist_ok=True)
             output.write_text(text, encoding="utf-8")
             click.echo(f"wrote {output}")
-    share = (made.trials_analysed + made.control_trials) / max(1, len(experiment.plan))
+    planned = made.look.trials if made.look is not None else len(experiment.plan)
+    share = (made.trials_analysed + made.control_trials) / max(1, planned)
     return 0 if made.valid and share >= min_valid else 1
 
 

@@ -11,6 +11,7 @@ from hfr_bench.cli.options import min_valid_option, place, place_options, tell
 from hfr_bench.lab.execute import Options, Progress, Summary
 from hfr_bench.lab.execute import run as run_experiment
 from hfr_bench.lab.journal import Durability
+from hfr_bench.lab.looks import ended
 from hfr_bench.lab.register import load
 
 PLAIN_EVERY = 10  # per cent between two lines where there is no terminal
@@ -60,8 +61,11 @@ def run(
         options = Options(workers, max_cost_usd, durability, show)
         summary = run_experiment(experiment, options, where)
     click.echo(_told(summary))
+    if summary.due:
+        click.echo(f"{summary.due} is due\nnext: hfr-bench look {folder}")
+        return 0
     click.echo(f"next: hfr-bench report {folder}")
-    return 0 if summary.valid >= min_valid else 1
+    return 0 if summary.valid >= min_valid or ended(folder) else 1
 
 
 def _told(summary: Summary) -> str:

@@ -23,6 +23,8 @@ from hfr_bench.lab.further import further
 from hfr_bench.lab.index import gather
 from hfr_bench.lab.ingest import Facts, Ingest, collector_paused
 from hfr_bench.lab.joint import broken_chains, cohort_rows
+from hfr_bench.lab.look_bounds import at_look, look_row
+from hfr_bench.lab.looks import Stage
 from hfr_bench.lab.remarks import Audited, notes, places, voids
 from hfr_bench.lab.runlog import last
 from hfr_bench.lab.singles import singles
@@ -57,21 +59,22 @@ def analyse(
     schedules: Callable[[str], FaultSchedule],
     kinds: Mapping[str, KindSpec],
     mixes: Sequence[FaultMix] = (),
+    look: int | None = None,
 ) -> Report:
     """Make the report of an experiment, complete or not.
 
     `prereg`, `lock`: what was registered, and its digests. `rows`, `store`: the plan, control
-    trials included, and the traces. `schedules`: a schedule by its id (errors of
-    `ScheduleBook.schedule` pass through). `kinds`: by name, as at freezing. `mixes`:
-    to reweight single faults by; checked (`lab.mixes.check`).
+    trials included, and the traces. `schedules`: a schedule by its id (`ScheduleBook.schedule`,
+    with its errors). `kinds`: by name, as at freezing. `mixes`: to reweight single faults by,
+    checked. `look`: a registered look; None = the one that ended it, else the whole plan.
     """
     facts = gather(store, Ingest(prereg, rows, schedules, kinds))
+    whole, (prereg, rows, stage) = rows, at_look(prereg, rows, store.folder, look)
     checked = [one.checked for one in facts]
     chosen = choose(rows, checked, prereg.void_rounds)
     ran = _ran(rows, facts, chosen)
     main = [one.result for one in ran if one.row.control is None]
-    audited = _audited(prereg, ran)
-    audits = audit_rows(one.facts.audit for one in ran)
+    audited, audits = _audited(prereg, ran), audit_rows(one.facts.audit for one in ran)
     rates = tuple(sorted({row.trial.rate for row in rows}))
     silent = tuple(sorted({row.kind for row in audits if kinds[row.kind].silent}))
     apart = _apart(rows, main, schedules, kinds) if silent else {}
@@ -79,17 +82,17 @@ def analyse(
     setting = _setting(prereg, lock, drawn)
     estimates, contrasts = _estimate(prereg, setting, rates, main, apart)
     checks = controls(prereg, ran, audits, audited.found)
-    complete, valid = not (chosen.lacking or audited.bad), _valid(checked, checks)
+    sound = complete, valid = not (chosen.lacking or audited.bad), _valid(checked, checks)
     return Report(
-        **_registered(prereg, lock),
+        **_registered(prereg, lock, stage),
         complete=complete,
         valid=valid,
-        **_size(prereg, rows, ran, main, chosen),
+        **_size(prereg, whole, ran, main, chosen),
         ran_in=places(audited),
         notes=notes(prereg, rows, chosen, checked, audited, main, last(store.folder)),
         estimates=tuple(estimates),
         contrasts=tuple(contrasts),
-        **_claims(prereg, lock, contrasts, (complete, valid), main, drawn, rows, schedules),
+        **_claims((prereg, lock, stage), contrasts, sound, main, drawn, rows, schedules),
         audit=audits,
         **further(prereg, setting, ran),
         **by_kind(prereg, setting, singles(ran, schedules, kinds), kinds, mixes),
@@ -106,9 +109,10 @@ def _valid(checked: Iterable[Checked], checks: Iterable[ControlRow]) -> bool:
     return not broken and not any(row.decides and row.passed is False for row in checks)
 
 
-def _registered(prereg: Preregistration, lock: Lock) -> dict[str, Any]:
-    """The report's fields that were fixed before the run."""
+def _registered(prereg: Preregistration, lock: Lock, stage: Stage | None) -> dict[str, Any]:
+    """The report's fields that were fixed before the run, and the look that it is made at."""
     return {
+        "look": None if stage is None else look_row(stage),
         "name": prereg.name,
         "title": prereg.title,
         "origin": prereg.origin,
@@ -228,8 +232,7 @@ def _estimate(
 
 
 def _claims(
-    prereg: Preregistration,
-    lock: Lock,
+    registered: tuple[Preregistration, Lock, Stage | None],
     contrasts: Iterable[PairedEstimate],
     sound: tuple[bool, bool],
     main: Sequence[TrialResult],
@@ -238,10 +241,10 @@ def _claims(
     schedules: Callable[[str], FaultSchedule],
 ) -> dict[str, Any]:
     """The report's fields about registered claims. `sound`: whether it is complete, and valid."""
-    complete, valid = sound
+    (prereg, lock, stage), (complete, valid) = registered, sound
     claims = judged(prereg.hypotheses, contrasts, complete=complete, valid=valid)
     told = main if complete and valid else ()
-    return confirmed(prereg, lock, claims, told, drawn, places_of(rows, schedules))
+    return confirmed(prereg, lock, claims, told, drawn, places_of(rows, schedules), stage)
 
 
 def judged(

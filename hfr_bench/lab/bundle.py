@@ -22,6 +22,7 @@ from hfr_bench import __version__, content
 from hfr_bench.errors import BadInputError, InvalidExperimentError
 from hfr_bench.lab import render, seal
 from hfr_bench.lab.analyse import analyse
+from hfr_bench.lab.looks import LOOKS
 from hfr_bench.lab.offer import own_files
 from hfr_bench.lab.register import (
     LOCK,
@@ -210,6 +211,8 @@ def _entries(experiment: Experiment, made_of: Content, report: Report) -> dict[s
     entries |= _below(folder, folder / SCHEDULES, "*.jsonl")
     entries |= {path.relative_to(folder).as_posix(): path for path in own_files(folder)}
     entries |= {n: p for n, p in _below(folder, folder / TRIALS, "**/*").items() if seal.known(n)}
+    if (folder / LOOKS).is_file():
+        entries[LOOKS] = folder / LOOKS
     if (folder / RUN_LOG).is_file():
         entries[RUN_LOG] = _nameless((folder / RUN_LOG).read_bytes())
     for suite in sorted({selection.suite for selection in experiment.prereg.suites}):
@@ -342,6 +345,7 @@ or only that no file changed: `sha256sum -c {seal.MANIFEST}`.
 | `prereg.yaml`, `prereg.lock.json` | what was registered before the run, and its digests |
 | `schedules/`, `plan.jsonl` | every planned fault and trial |
 | `trials/` | the traces, as written; all numbers follow from them |
+| `looks.jsonl` | the registered looks that were taken, if there are any |
 | `run.jsonl` | when it was run (hosts and process numbers taken out) |
 | `report.json`, `report.md`, `report.html` | what came out |
 | `kinds/`, `matrices/` | faults of the experiment's own, where it has some |

@@ -8,6 +8,8 @@ from typing import Any, Literal
 
 import numpy as np
 
+from hfr_bench.lab.look_bounds import repeated
+from hfr_bench.lab.looks import Stage
 from hfr_bench.model.prereg import Hypothesis, Lock, Preregistration
 from hfr_bench.model.report import HypothesisRow, LeftOutRow
 from hfr_bench.model.schedule import FaultSchedule
@@ -33,6 +35,7 @@ def confirmed(
     main: Sequence[TrialResult],
     drawn: tuple[Sequence[Unit], dict[Unit, int]],
     places: Places,
+    stage: Stage | None = None,
 ) -> dict[str, Any]:
     """The report's fields about registered claims: `hypotheses` and `left_out`.
 
@@ -43,6 +46,7 @@ def confirmed(
         main: all graded trials but the controls; none while nothing may be told yet.
         drawn: the units, and each task's place among them (`lab.cohorts.drawn`).
         places: of each trial (`places_of`).
+        stage: the registered look that this is, if looks are.
     """
     if not rows or not main:
         return {"hypotheses": tuple(rows)}
@@ -56,7 +60,7 @@ def confirmed(
         key = f"{lock.prereg_digest}\x00{claim.id}"
         found.append(examine(_claim(claim), ours, theirs, setting, key))
         without += _without(claim, trials, setting, places)
-    return {"hypotheses": _adjusted(rows, found, level), "left_out": tuple(without)}
+    return {"hypotheses": _adjusted(rows, found, level, stage), "left_out": tuple(without)}
 
 
 def _claim(claim: Hypothesis) -> Claim:
@@ -75,10 +79,15 @@ def _trials(claim: Hypothesis, main: Iterable[TrialResult]) -> list[TrialResult]
 
 
 def _adjusted(
-    rows: Sequence[HypothesisRow], found: Sequence[Tested], level: float
+    rows: Sequence[HypothesisRow], found: Sequence[Tested], level: float, stage: Stage | None
 ) -> tuple[HypothesisRow, ...]:
-    """The rows with what the tests found, and their verdicts held to it."""
-    ps = gatekept([1.0 if one.p is None else one.p for one in found], [row.family for row in rows])
+    """The rows with what the tests found, and their verdicts held to it.
+
+    `level`: of the intervals; at a look, p-values are held to that of the whole experiment.
+    """
+    told = [1.0 if one.p is None else one.p for one in found]
+    ps = gatekept([repeated(stage, p) for p in told] if stage else told, [r.family for r in rows])
+    held = level if stage is None else stage.level
     able = [one.resampled is not None and one.difference is not None for one in found]
     joint = simultaneous(
         [one.difference or 0.0 for one in found],
@@ -89,7 +98,7 @@ def _adjusted(
     for row, one, p, bounds, usable in zip(rows, found, ps, joint, able, strict=True):
         fields = {"p": one.p, "test": one.test, "better": one.better, "worse": one.worse}
         if one.p is not None:
-            fields |= {"p_adjusted": p, **_verdict(row, p, level)}
+            fields |= {"p_adjusted": p, **_verdict(row, p, held)}
         if usable and row.method == "bootstrap":
             fields |= {"joint_low": bounds.low, "joint_high": bounds.high}
         made.append(row.model_copy(update=fields))

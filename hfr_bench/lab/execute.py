@@ -12,6 +12,7 @@ from hfr_bench.errors import BadInputError, InfrastructureError
 from hfr_bench.lab import runlog
 from hfr_bench.lab.clock import make_clock
 from hfr_bench.lab.journal import Durability, archive
+from hfr_bench.lab.looks import open_rows
 from hfr_bench.lab.meter import CostMeter, spent
 from hfr_bench.lab.register import TRIALS, Experiment, check_content, check_sources
 from hfr_bench.lab.runlock import only_one
@@ -21,8 +22,9 @@ from hfr_bench.lab.together import Together
 from hfr_bench.lab.trial import InterruptedTrialError, run_trial
 from hfr_bench.lab.wire import Bench, Place, WorkerScope
 from hfr_bench.model.invocation import Invocation
+from hfr_bench.model.prereg import Preregistration
 from hfr_bench.model.terms import ClockKind
-from hfr_bench.model.trial import Trial, TrialResult
+from hfr_bench.model.trial import PlanRow, Trial, TrialResult
 from hfr_bench.owner import this_process
 from hfr_bench.ports.executor import Executor
 from hfr_bench.ports.sandbox import SandboxUnavailableError
@@ -45,7 +47,8 @@ class Summary(NamedTuple):
     """What one call of `run` did. `dropped`: groups void in every round they had.
 
     `graded` of `planned` trials are in, over all calls; `stopped`: why this one stopped early;
-    `reaped`: what a killed run had left, and is now gone.
+    `reaped`: what a killed run had left, and is now gone. `due`: the registered look whose trials
+    are all in.
     """
 
     ran: int
@@ -56,6 +59,7 @@ class Summary(NamedTuple):
     planned: int
     stopped: str = ""
     reaped: tuple[str, ...] = ()
+    due: str = ""
 
     @property
     def valid(self) -> float:
@@ -87,9 +91,9 @@ def run(
     check_room(experiment.path)
     place = replace(place, folder=experiment.path)
     with only_one(experiment.path), Bench(experiment.prereg, experiment.book, place) as bench:
-        meter, count, now = _meter(experiment, options), _Count(), standing(experiment)
+        meter, count, now = _meter(experiment, options), _Count(), _standing(experiment)
         reaped = _reaped(bench, needed=bool(now.jobs))
-        already = len(experiment.plan) - len(now.jobs)
+        already = len(open_rows(*looked(experiment))[0]) - len(now.jobs)
         if now.jobs:
             check_sources(experiment, bench)
             bench.serve()
@@ -106,6 +110,7 @@ def run(
         planned=len(experiment.plan),
         stopped=meter.stopped,
         reaped=reaped,
+        due="" if now.jobs else open_rows(*looked(experiment))[1],
     )
 
 
@@ -205,8 +210,22 @@ def _rounds(
         except BaseException:
             bench.abort()  # whatever interrupted us here, the workers must not be waited for
             raise
-        now = standing(experiment)
+        now = _standing(experiment)
     return now
+
+
+def _standing(experiment: Experiment) -> Standing:
+    """How far it is; jobs only up to the next registered look, if looks are registered."""
+    found, open_plan = standing(experiment), open_rows(*looked(experiment))[0]
+    if len(open_plan) == len(experiment.plan):
+        return found
+    names = {row.trial.trial_id for row in open_plan}
+    return found._replace(jobs=[job for job in found.jobs if job.row.trial.trial_id in names])
+
+
+def looked(experiment: Experiment) -> tuple[Preregistration, Sequence[PlanRow], Path]:
+    """What `lab.looks.open_rows` asks for."""
+    return experiment.prereg, experiment.plan, experiment.path
 
 
 def _units(jobs: Sequence[Job]) -> list[list[Job]]:

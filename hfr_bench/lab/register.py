@@ -14,6 +14,7 @@ from hfr_bench.errors import BadInputError
 from hfr_bench.lab.book import ScheduleBook, read_book
 from hfr_bench.lab.cohorts import check_cohorts, cohort_notes
 from hfr_bench.lab.designs import TRIALS_MAX, burst_notes, check_fork
+from hfr_bench.lab.looks import check_looks
 from hfr_bench.lab.offer import Faults
 from hfr_bench.lab.offer import faults as faults_of
 from hfr_bench.lab.plan import Cell, cells, exhaustive_trials, plan_rows
@@ -195,6 +196,7 @@ def check_design(prereg: Preregistration, bench: Bench, matrix: FaultMatrix) -> 
     exhaustive design for another agent than the oracle (nobody knows the steps of any other
     before it has gone them), for nothing to inject, and for more than TRIALS_MAX trials.
     """
+    check_looks(prereg, bench.tasks)
     if prereg.faults.design == FORK:
         return check_fork(prereg, bench, matrix, _oracle_of(bench))
     if prereg.faults.design != EXHAUSTIVE:

@@ -27,6 +27,7 @@ from hfr_bench.lab.cells import (
     yardsticks,
 )
 from hfr_bench.lab.evidence import checks, cohorts, delivery, organic, voids
+from hfr_bench.lab.looks import told
 from hfr_bench.lab.mix_tables import mixes
 from hfr_bench.lab.reviewed import csv_rows, reviewed
 from hfr_bench.lab.rows import COLUMNS, evidence
@@ -108,11 +109,17 @@ def facts(report: Report) -> tuple[tuple[str, str], ...]:
         ("dropped", f"{report.groups_dropped} pair groups"),
         ("baseline", report.baseline),
         ("intervals", f"{report.level:.0%}, {report.resamples} resamples of {_drawn(report)}"),
+        *_look(report),
         ("prereg", report.prereg_digest[:16]),
         ("traces", report.traces_digest[:16]),
         ("harness", report.harness_version),
         ("tools in", ", ".join(report.ran_in)),
     )
+
+
+def _look(report: Report) -> tuple[tuple[str, str], ...]:
+    """The registered look that the report is made at, where looks are registered."""
+    return () if report.look is None else (("look", told(report.look)),)
 
 
 def _profiles(report: Report) -> str:
@@ -145,6 +152,7 @@ def brief_facts(report: Report) -> tuple[tuple[str, str], ...]:
         ("size", f"{size} x {len(report.arms)} arms, {report.control_trials} control trials"),
         ("equipment", _equipment(report)),
         ("intervals", f"{intervals} resamples of {_drawn(report)}, with their trials"),
+        *_look(report),
         ("made from", f"{digests}, harness {report.harness_version}"),
         ("tools in", ", ".join(_brief_place(place) for place in report.ran_in) or "-"),
     )

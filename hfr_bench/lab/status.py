@@ -1,16 +1,19 @@
 """Blinded progress: how far an experiment is and whether faults arrive; no arm's outcome."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+
+from pydantic import Field
 
 from hfr_bench.faults.audit import rows as audit_rows
 from hfr_bench.lab.by_kind import organic
 from hfr_bench.lab.cohorts import by_cohort
 from hfr_bench.lab.index import gather
 from hfr_bench.lab.ingest import Facts, Ingest
+from hfr_bench.lab.looks import open_rows, taken
 from hfr_bench.lab.register import Experiment
 from hfr_bench.lab.store import Store
-from hfr_bench.model.record import Record
+from hfr_bench.model.record import Record, is_unset
 from hfr_bench.model.report import AuditRow, OrganicRow
 from hfr_bench.model.schedule import KindSpec
 from hfr_bench.model.terms import Origin
@@ -38,7 +41,8 @@ class Status(Record):
     """What `status` shows. `voids` by cause; `bad_lines` name file and line.
 
     `by_arm`: the delivery of each kind in each arm; `organic`: errors that nobody injected.
-    `index`: why the experiment's index could not be used, if so.
+    `index`: why the experiment's index could not be used, if so. `looks`: the registered interim
+    looks, taken and due; whether claims held is not in them.
     """
 
     name: str
@@ -53,6 +57,7 @@ class Status(Record):
     by_arm: tuple[AuditRow, ...] = ()
     organic: tuple[OrganicRow, ...] = ()
     index: tuple[str, ...] = ()
+    looks: tuple[str, ...] = Field(default=(), exclude_if=is_unset)
 
     @property
     def delivered(self) -> bool:
@@ -83,7 +88,18 @@ def status(experiment: Experiment, kinds: Mapping[str, KindSpec]) -> Status:
         by_arm=audit_rows(one.audit for one in planned),
         organic=organic(experiment.prereg, planned),
         index=tuple(store.said),
+        looks=tuple(_looks(experiment)),
     )
+
+
+def _looks(experiment: Experiment) -> Iterator[str]:
+    """Looks that were taken, when and on how much, and the next."""
+    for look in taken(experiment.path):
+        then = "ended the experiment" if look.stop else "went on"
+        yield f"look {look.look} of {look.of}, {look.at}, {look.trials} trials: {then}"
+    rows, due = open_rows(experiment.prereg, experiment.plan, experiment.path)
+    if due:
+        yield f"{due} comes after {len(rows)} trials"
 
 
 def _is_planned(facts: Facts, ingest: Ingest) -> bool:

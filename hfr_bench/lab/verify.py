@@ -19,6 +19,7 @@ from hfr_bench.lab import render, seal
 from hfr_bench.lab.analyse import analyse
 from hfr_bench.lab.book import read_book
 from hfr_bench.lab.bundle import describe, environment, pages
+from hfr_bench.lab.looks import ends_here, told
 from hfr_bench.lab.register import SCHEDULES
 from hfr_bench.lab.verify_files import Work, judge, lay_out, level_0
 from hfr_bench.lab.verify_frozen import Frozen, level_1, level_2, read_frozen
@@ -132,9 +133,20 @@ def level_3(work: Work, frozen: Frozen) -> Iterator[Check]:
         read_book(work.folder / SCHEDULES).schedule,
         frozen.content.kinds,
     )
+    yield from _ended(made)
     yield _numbers(work, made)
     yield _says(work, made)
     yield from _pages(work, made)
+
+
+def _ended(made: Report) -> Iterator[Check]:
+    """An experiment that ended at a look must have had reason to."""
+    if made.look is None or not made.look.stopped:
+        return
+    verdicts = {row.id: row.verdict for row in made.hypotheses}
+    right = ends_here(verdicts, {row.id: row.family for row in made.hypotheses})
+    detail = told(made.look) if right else "not every claim of the first family is supported there"
+    yield Check(level=3, check="it ended at a registered look", ok=right, detail=detail)
 
 
 def _numbers(work: Work, made: Report) -> Check:

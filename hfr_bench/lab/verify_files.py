@@ -16,13 +16,14 @@ from pydantic import ValidationError
 from hfr_bench import content
 from hfr_bench.errors import BadInputError
 from hfr_bench.lab import seal
+from hfr_bench.lab.looks import LOOKS
 from hfr_bench.lab.register import LOCK, PLAN, PREREG, SCHEDULES, TRIALS
 from hfr_bench.lab.runlog import RUN_LOG
 from hfr_bench.lab.store import Checked, Store
 from hfr_bench.lab.verify_read import Files
 from hfr_bench.model.bundle import LAYOUT, Bundle, Chain, Check
 
-_WORKED_ON = (PREREG, LOCK, PLAN, RUN_LOG)
+_WORKED_ON = (PREREG, LOCK, PLAN, RUN_LOG, LOOKS)
 _SHOWN = 3
 
 

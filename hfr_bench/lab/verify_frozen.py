@@ -14,6 +14,7 @@ from hfr_bench import content
 from hfr_bench.errors import BadInputError
 from hfr_bench.lab import seal
 from hfr_bench.lab.book import read_book
+from hfr_bench.lab.looks import stage_of
 from hfr_bench.lab.offer import MATRICES, own_files
 from hfr_bench.lab.plan import Cell, cells, plan_rows
 from hfr_bench.lab.register import LOCK, PLAN, PREREG, SCHEDULES
@@ -274,7 +275,9 @@ def _plan(work: Work, frozen: Frozen, planned: Sequence[Cell]) -> Check:
 
 def _complete(work: Work, frozen: Frozen) -> Check:
     """Which trials lack, which nobody planned, and how often groups were run again."""
-    chosen = choose(frozen.plan, work.checked, frozen.prereg.void_rounds)
+    stage = stage_of(frozen.prereg, frozen.plan, work.folder)
+    plan = frozen.plan if stage is None else stage.rows
+    chosen = choose(plan, work.checked, frozen.prereg.void_rounds)
     rounds = Counter(one.file.round for one in work.checked)
     lacking, dropped = len(chosen.lacking), len(chosen.dropped)
     wrong = [f"nobody planned {name}" for name in chosen.unplanned]
@@ -282,7 +285,8 @@ def _complete(work: Work, frozen: Frozen) -> Check:
         wrong.append(f"{lacking} pair groups lack trials, and the bundle says that none does")
     if dropped != work.says.groups_dropped:
         wrong.append(f"{dropped} groups were dropped; the bundle says {work.says.groups_dropped}")
-    fine = f"{len(chosen.trials)} of {len(frozen.plan)}"
+    fine = f"{len(chosen.trials)} of {len(plan)}"
+    fine += f" up to look {stage.look} of {stage.of}" if stage else ""
     fine += f"; INCOMPLETE, as the bundle says: {lacking} pair groups" if lacking else ""
     fine += f"; {dropped} pair groups dropped" if dropped else ""
     again = sum(count for number, count in rounds.items() if number > 1)

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, Self, TypeVar
 
 from pydantic import Field, field_validator, model_validator
 
+from hfr_bench.model.looks import OBrienFleming
 from hfr_bench.model.record import Record, is_unset
 from hfr_bench.model.shared import Part
 from hfr_bench.model.terms import ClockKind, Origin
@@ -282,7 +283,7 @@ class Preregistration(Record):
     controls: Controls = Controls()
     hypotheses: tuple[Hypothesis, ...] = ()
     analysis: Analysis
-    stopping_rule: Literal["fixed_n"] = "fixed_n"
+    stopping_rule: Literal["fixed_n"] | OBrienFleming = "fixed_n"
     void_rounds: int = Field(default=2, ge=0, le=5)
     protocol_tasks: int = 200
     amends: str | None = None

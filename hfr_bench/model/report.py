@@ -4,6 +4,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from hfr_bench.model.looks import LookRow
 from hfr_bench.model.mixed import KindEffect, MixAnswer
 from hfr_bench.model.record import Record, is_unset
 from hfr_bench.model.review import Review
@@ -297,6 +298,7 @@ class Report(Record):
     said of a blinded sample, where they did. `left_out`: the registered claims without each suite,
     seed and point. `further`, `further_contrasts`: metrics of `stats.further`, at rate 0 and over
     all rates above it. `utility`, `coverage`: at registered prices, and risk against coverage.
+    `look`: the registered look that this is; `level` is then that look's own.
     """
 
     name: str
@@ -348,6 +350,7 @@ class Report(Record):
     further_contrasts: tuple[PairedEstimate, ...] = Field(default=(), exclude_if=is_unset)
     utility: tuple[UtilityRow, ...] = Field(default=(), exclude_if=is_unset)
     coverage: tuple[CoverageRow, ...] = Field(default=(), exclude_if=is_unset)
+    look: LookRow | None = Field(default=None, exclude_if=is_unset)
 
     @property
     def unit(self) -> str:

@@ -14,6 +14,7 @@ from hfr_bench.model.dataset import Dataset
 from hfr_bench.model.gateway import GatewayLine
 from hfr_bench.model.inbox import Answer
 from hfr_bench.model.invocation import Invocation
+from hfr_bench.model.looks import Look
 from hfr_bench.model.matrix import FaultMatrix
 from hfr_bench.model.mix import FaultMix
 from hfr_bench.model.prereg import Lock, Preregistration
@@ -37,6 +38,7 @@ RECORDS: Mapping[str, tuple[str, type[Record]]] = {
     "trace": ("a line of trials/*/*/*.jsonl", TraceEvent),
     "run": ("a line of run.jsonl", Invocation),
     "dataset": ("dataset.json of `hfr-bench dataset`", Dataset),
+    "look": ("a line of looks.jsonl", Look),
     "inbox": ("a line of inbox.jsonl", Answer),
     "rating": ("a line of reviews/*.jsonl", Rating),
     "review": ("review --summary --json", Review),

@@ -6,6 +6,7 @@ and seed finished in all arms) in the registered task order, so that slow tasks 
 """
 
 from collections.abc import Sequence
+from functools import cache
 from itertools import pairwise
 
 import numpy as np
@@ -46,7 +47,7 @@ def looks(shares: Sequence[float], level: float = 0.95) -> tuple[float, ...]:
     if len(given) < 2 or (np.diff(given) <= 0).any() or given[-1] > 1:
         raise ValueError(f"looks must rise from above 0 to at most 1, not {tuple(shares)}")
     alpha = 1 - level
-    nodes, weights = np.polynomial.legendre.leggauss(_NODES)
+    nodes, weights = _gauss()
     at, density = np.zeros(1), np.ones(1)  # where the score is, among experiments that go on
     bounds: list[float] = []
     for before, now in pairwise(given):
@@ -59,6 +60,13 @@ def looks(shares: Sequence[float], level: float = 0.95) -> tuple[float, ...]:
         moves = np.exp(-(((there[:, None] - at) / step) ** 2) / 2) / (step * np.sqrt(2 * np.pi))
         at, density = there, (moves @ density) * weights * edge
     return tuple(bounds)
+
+
+@cache
+def _gauss() -> tuple[Floats, Floats]:
+    """Nodes and weights of the quadrature: most of the work, and always the same."""
+    nodes, weights = np.polynomial.legendre.leggauss(_NODES)
+    return nodes, weights
 
 
 def _crossing(at: Floats, density: Floats, now: float, step: float, due: float) -> float:
