@@ -101,6 +101,27 @@ def mix(name: str) -> FaultMix:
     return read_record(path, FaultMix)
 
 
+def table17() -> dict[str, Path]:
+    """Registrations of the paper's table 17 by suite, in the paper's order of rows."""
+    found = {path.parent.name: path for path in sorted(root().glob("suites/*/table17.yaml"))}
+    return {name: found[name] for name in sorted(found, key=lambda n: (_row17(n), n))}
+
+
+_ROWS17 = ("swe_bench", "tau2", "osworld", "webarena", "shopdesk")
+
+
+def _row17(suite: str) -> int:
+    return _ROWS17.index(suite) if suite in _ROWS17 else len(_ROWS17)
+
+
+def table17_text(suite: str) -> str:
+    """A suite's row of table 17, as text. Raises BadInputError that lists what there is."""
+    rows = table17()
+    if suite not in rows:
+        raise BadInputError(f"no table17.yaml of suite {suite!r}; there are: {', '.join(rows)}")
+    return rows[suite].read_text(encoding="utf-8")
+
+
 def kinds_digest() -> str:
     """One digest over all kinds."""
     return digest({name: spec.model_dump(mode="json") for name, spec in kinds().items()})

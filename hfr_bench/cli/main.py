@@ -21,6 +21,7 @@ VERBS = {
     "demo": ("demo:demo", "The embedded experiment, end to end."),
     "new": ("new:new", "Write a commented preregistration into a new directory."),
     "freeze": ("freeze:freeze", "Validate it, draw the schedules, lay out the plan, digest all."),
+    "amend": ("amend:amend", "A registration that follows a frozen one; says what was seen."),
     "run": ("run:run", "Run what the plan still lacks (so it is also: resume)."),
     "stop": ("stop:stop", "The kill switch: stop all injection of a run, and end it."),
     "status": ("status:status", "Blinded progress and the delivery audit."),

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import click
 
-from hfr_bench import plugins
+from hfr_bench import content, plugins
 from hfr_bench.errors import BadInputError
 
 TEMPLATE = """\
 # A preregistration: everything that is fixed before the first trial.
-# Edit it, then: hfr-bench freeze {folder}    (after that it may not change)
+# Edit it, then: hfr-bench freeze DIR    (after that it may not change)
 v: 1
 name: {name}
 title: One line that a reader will see on every table
@@ -19,6 +19,9 @@ origin: rehearsal        # rehearsal (scripted stand-in model) | live (a real mo
 suites:
   - suite: {suite}
     pool: base           # a pool of the suite, or `tasks: [id, ...]` instead
+    # Draw some of them, stratified and keyed, so that anybody can draw them again:
+    # sample: {{n: 200, seed: 1, strata: [difficulty, tools, level]}}
+    # success: official  # what decides success: the suite's own verdict; checked when freezing
 
 agent: {agent}
 model:
@@ -76,8 +79,33 @@ tool_price: {{cost_usd: 0.001, latency_s: 0.4}}  # what one tool attempt is char
 controls: {{injector_removed: true, a_a: true}}  # checks on the harness itself
 
 # Confirmatory claims. In a rehearsal, SR and CSR only restate the stand-in's script and are
-# refused here; side-effect and delivery claims are fine.
+# refused here; side-effect and delivery claims are fine. Freezing tells what can be shown of each.
+# A negative margin claims non-inferiority; families are tested in order.
 hypotheses: []
+#  - {{id: H1, metric: dup_1000, arm: hfr, against: fixed_retry, direction: less}}
+#  - {{id: H2, metric: scr_strict, arm: hfr, against: fixed_retry, direction: greater,
+#     margin: -0.03, family: 2}}
+# What those effects are worked out with; `hfr-bench power --from PILOT` tells a pilot's.
+# power:
+#   target: 0.8
+#   variances:
+#     - {{metric: scr_strict, discordant: [0.10, 0.06], icc: 0.3, source: "pilot of 40 tasks"}}
+#     - {{metric: dup_1000, chances: [0.001, 0.02], icc: 0.3, source: "guess"}}
+
+# How it is carried out and judged (docs/preregistration.md lists every field). What the harness
+# does in one way only need not be written.
+method:
+  study: confirmatory    # confirmatory | exploratory (then without hypotheses)
+  data_seen: none of these tasks was run with these arms before
+  sample_size: all tasks of the pool, three seeds
+  data_collection: one run on one machine, arms interleaved in the order of the plan
+  cost_basis: modelled by the rehearsal's price table; tools and people as above
+  # exploratory: ["cost per success by domain"]       # what will be looked at beyond the claims
+  # harm: {{duplicate_usd: 5, unwanted_usd: 5, partial_usd: 2}}
+  # spot_check: {{share: 0.05, raters: 2}}              # hfr-bench review
+  # tools: {{curl: "8.5"}}                              # versions beside the suite's own
+  # models:              # live: of each model above; answers are held against `snapshot`
+  #   - {{name: gpt-x, provider: example, snapshot: gpt-x-2026-05-01, training_cutoff: 2026-01}}
 
 analysis:
   baseline: no_retry     # the arm that all others are paired with
@@ -89,26 +117,33 @@ analysis:
 @click.command()
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
 @click.option("--suite", default="tau2", show_default=True, help="The benchmark suite to use.")
-def new(folder: Path, suite: str) -> None:
+@click.option(
+    "--table17",
+    is_flag=True,
+    help="The suite's row of the paper's table 17 instead, to be completed and run live.",
+)
+def new(folder: Path, suite: str, table17: bool) -> None:
     """Write a commented prereg.yaml into FOLDER."""
+    if table17:
+        write(folder, content.table17_text(suite))
+        return
     plug = plugins.find("suites", suite)
     checks = ", verifier: true" if hasattr(plug, "verifier") else ""
     agent = getattr(plug, "agent", "tool_calling")  # a suite may be meant for another one
-    path = folder / "prereg.yaml"
-    if path.exists():
-        raise BadInputError(f"{path}: is there already; nothing was changed")
     name = re.sub(r"[^a-z0-9]+", "-", folder.resolve().name.lower()).strip("-") or "experiment"
-    folder.mkdir(parents=True, exist_ok=True)
     matrix = getattr(plug, "matrix", "stress")
     meant = "the paper's mix" if matrix == "stress" else f"the mix for {suite}"
     text = TEMPLATE.format(
-        folder=folder,
-        name=name[:64],
-        suite=suite,
-        checks=checks,
-        agent=agent,
-        matrix=matrix,
-        meant=meant,
+        name=name[:64], suite=suite, checks=checks, agent=agent, matrix=matrix, meant=meant
     )
+    write(folder, text)
+
+
+def write(folder: Path, text: str) -> None:
+    """Write FOLDER/prereg.yaml. Raises BadInputError where there is one."""
+    path = folder / "prereg.yaml"
+    if path.exists():
+        raise BadInputError(f"{path}: is there already; nothing was changed")
+    folder.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
     click.echo(f"wrote {path}\nnext: edit it, then `hfr-bench freeze {folder}`")

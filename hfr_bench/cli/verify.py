@@ -19,13 +19,20 @@ from hfr_bench.model.bundle import Verification
     help=", ".join(f"{n} {name}" for n, name in enumerate(LEVELS)) + "; each includes those below.",
 )
 @click.option("--expect", metavar="SHA256", help="The digest of its manifest, as published.")
+@click.option(
+    "--timestamp-ca",
+    type=click.Path(path_type=Path, dir_okay=False, exists=True),
+    help="Certificates (PEM) trusted to sign timestamps; needs openssl.",
+)
 @click.option("--json", "as_json", is_flag=True, help="For programs.")
-def verify(bundle: Path, level: int, expect: str | None, as_json: bool) -> int:
+def verify(
+    bundle: Path, level: int, expect: str | None, timestamp_ca: Path | None, as_json: bool
+) -> int:
     """Check BUNDLE, a zip or a directory: integrity, registration, faults, every number.
 
     Needs no engine, key or network. Exit code 0: verified; 1: not; 2: not a bundle.
     """
-    found = verify_bundle(bundle, level, expect)
+    found = verify_bundle(bundle, level, expect, timestamp_ca)
     click.echo(found.model_dump_json(indent=2) if as_json else _text(found))
     return 0 if found.verified else 1
 

@@ -13,10 +13,12 @@ from typing import Any
 
 from hfr_bench.faults.audit import rows as audit_rows
 from hfr_bench.faults.observe import rows as observation_rows
+from hfr_bench.lab.amending import confirmatory, rejoined
 from hfr_bench.lab.by_kind import by_kind, organic
 from hfr_bench.lab.cohorts import drawn as drawn_units
 from hfr_bench.lab.confirm import confirmed, holds, places_of
 from hfr_bench.lab.controls import Found, Ran, came, controls
+from hfr_bench.lab.deviations import deviations
 from hfr_bench.lab.divergence import divergence, pools, reference
 from hfr_bench.lab.forks import forks
 from hfr_bench.lab.further import further
@@ -98,6 +100,7 @@ def analyse(
         **by_kind(prereg, setting, singles(ran, schedules, kinds), kinds, mixes),
         **_our_side(prereg, rows, facts, chosen, main),
         controls=checks,
+        deviations=deviations(prereg, lock, rows, facts, chosen, store.folder),
         **_on_the_way(prereg, rates, ran),
         silent_kinds=silent,
     )
@@ -243,8 +246,10 @@ def _claims(
     """The report's fields about registered claims. `sound`: whether it is complete, and valid."""
     (prereg, lock, stage), (complete, valid) = registered, sound
     claims = judged(prereg.hypotheses, contrasts, complete=complete, valid=valid)
-    told = main if complete and valid else ()
-    return confirmed(prereg, lock, claims, told, drawn, places_of(rows, schedules), stage)
+    told, places = (main if complete and valid else ()), places_of(rows, schedules)
+    kept = [row for row in claims if row.id not in lock.after_data]
+    made = confirmed(confirmatory(prereg, lock), lock, kept, told, drawn, places, stage)
+    return rejoined(made, claims, lock)
 
 
 def judged(

@@ -12,6 +12,7 @@ import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import NamedTuple
@@ -21,6 +22,7 @@ from pydantic import ValidationError
 from hfr_bench import __version__, content
 from hfr_bench.errors import BadInputError, InvalidExperimentError
 from hfr_bench.lab import render, seal
+from hfr_bench.lab.amending import PARENTS
 from hfr_bench.lab.analyse import analyse
 from hfr_bench.lab.looks import LOOKS
 from hfr_bench.lab.offer import own_files
@@ -29,6 +31,7 @@ from hfr_bench.lab.register import (
     PLAN,
     PREREG,
     SCHEDULES,
+    TOKEN,
     TRIALS,
     Experiment,
     check_content,
@@ -167,7 +170,20 @@ def environment() -> Environment:
         system=platform.system(),
         machine=platform.machine(),
         packages={name: _version(name) for name in PACKAGES},
+        code=code_digest(),
     )
+
+
+@cache
+def code_digest() -> str:
+    """SHA-256 over what makes numbers and pages of traces: two states of one version differ."""
+    whole = hashlib.sha256()
+    package = Path(__file__).parents[1]
+    for part in ("model", "faults", "stats", "lab"):
+        for path in sorted((package / part).rglob("*.py")):
+            whole.update(path.relative_to(package).as_posix().encode() + b"\0")
+            whole.update(path.read_bytes())
+    return whole.hexdigest()
 
 
 def _version(package: str) -> str:
@@ -209,6 +225,7 @@ def _entries(experiment: Experiment, made_of: Content, report: Report) -> dict[s
     folder = experiment.path
     entries: dict[str, Entry] = {name: folder / name for name in (PREREG, LOCK, PLAN)}
     entries |= _below(folder, folder / SCHEDULES, "*.jsonl")
+    entries |= _below(folder, folder / PARENTS, "*") | _below(folder, folder, TOKEN)
     entries |= {path.relative_to(folder).as_posix(): path for path in own_files(folder)}
     entries |= {n: p for n, p in _below(folder, folder / TRIALS, "**/*").items() if seal.known(n)}
     if (folder / LOOKS).is_file():
@@ -343,6 +360,7 @@ or only that no file changed: `sha256sum -c {seal.MANIFEST}`.
 | | |
 |---|---|
 | `prereg.yaml`, `prereg.lock.json` | what was registered before the run, and its digests |
+| `parents/`, `prereg.lock.json.tsr` | what it amends; a timestamp; where there are |
 | `schedules/`, `plan.jsonl` | every planned fault and trial |
 | `trials/` | the traces, as written; all numbers follow from them |
 | `looks.jsonl` | the registered looks that were taken, if there are any |

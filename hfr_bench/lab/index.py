@@ -79,6 +79,7 @@ class _Kept(msgspec.Struct, array_like=True, gc=False):
     joint: Joint | None
     organic: tuple[int, int]
     measures: Measures
+    models: tuple[tuple[str, str, int], ...]
 
 
 _unpack = msgspec.json.Decoder(_Kept).decode
@@ -154,7 +155,7 @@ def _unpacked(file: TrialFile, text: str) -> Facts | None:
     audit = TrialAudit(one.arm, sums, one.failed, one.untrue)
     checked = Checked(file, result, checked_bad, breaks, one.digest)
     rest = (one.underived, one.behaviour, one.path, one.claims, one.fork, one.joint, one.organic)
-    return Facts(checked, bad, one.start, audit, *rest, one.measures)
+    return Facts(checked, bad, one.start, audit, *rest, one.measures, one.models)
 
 
 def _line(facts: Facts, mark: Mark, sha256: str, ingest: Ingest) -> bytes:
@@ -190,11 +191,11 @@ def _line(facts: Facts, mark: Mark, sha256: str, ingest: Ingest) -> bytes:
         if result.outcome is not None:
             row |= {name: getattr(result.outcome, name) for name in OUTCOME}
             row |= measured(facts.measures)
-    row["facts"] = _to_keep(facts)
+    row["facts"] = _packed(facts)
     return _encode(row)
 
 
-def _to_keep(facts: Facts) -> _Kept:
+def _packed(facts: Facts) -> _Kept:
     checked, audit = facts.checked, facts.audit
     return _Kept(
         checked.result,  # a record is encoded like its struct
@@ -213,6 +214,7 @@ def _to_keep(facts: Facts) -> _Kept:
         facts.joint,
         facts.organic,
         facts.measures,
+        facts.models,
     )
 
 

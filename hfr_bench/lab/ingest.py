@@ -7,6 +7,7 @@ the file, the plan, the schedule and the fault kinds alone, so that an index may
 import gc
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
@@ -79,7 +80,8 @@ class Facts(NamedTuple):
     the steps, for where arms part. `claims`: what a ledger or a tool said that was not so, where no
     silent fault had misled it. `fork`: the state in which it met the fork of its schedule, or "".
     `joint`: the trial's share in its cohort, where it has one. `organic`: errors of the model
-    service that were absorbed, and attempts lost to them. `measures`: of whole traces.
+    service that were absorbed, and attempts lost to them. `measures`: of whole traces. `models`:
+    model asked for, name that came back, how often.
     """
 
     checked: Checked
@@ -94,6 +96,7 @@ class Facts(NamedTuple):
     joint: Joint | None = None
     organic: tuple[int, int] = (0, 0)
     measures: Measures = Measures()
+    models: tuple[tuple[str, str, int], ...] = ()
 
     @property
     def flaws(self) -> tuple[BadLine, ...]:
@@ -168,6 +171,7 @@ class Ingest:
             joint(reading.events),
             organic(reading.events),
             self._measures(reading, found),
+            models(reading.events),
         )
 
     def _measures(self, reading: Reading, found: TrialAudit) -> Measures:
@@ -201,6 +205,18 @@ def organic(events: Iterable[TraceEvent]) -> tuple[int, int]:
     """
     hits = [event.body for event in events if event.body.type == "upstream_hit"]
     return sum(hit.absorbed for hit in hits), sum(hit.organic for hit in hits)
+
+
+def models(events: Iterable[TraceEvent]) -> tuple[tuple[str, str, int], ...]:
+    """Which models were asked, and under which names they answered, as the arm saw it."""
+    asked, found = dict[tuple[int, int], str](), Counter[tuple[str, str]]()
+    for event in events:
+        body = event.body
+        if body.type == "attempt_started":
+            asked[event.step, event.attempt] = body.target
+        elif body.type == "attempt_ended" and body.returned_model:
+            found[asked.get((event.step, event.attempt), ""), body.returned_model] += 1
+    return tuple((*names, n) for names, n in sorted(found.items()))
 
 
 def place(trial: Trial) -> tuple[str, str]:

@@ -18,6 +18,7 @@ from hfr_bench.lab.looks import check_looks
 from hfr_bench.lab.offer import Faults
 from hfr_bench.lab.offer import faults as faults_of
 from hfr_bench.lab.plan import Cell, cells, exhaustive_trials, plan_rows
+from hfr_bench.lab.registered import check_registered, size_notes, worked_out
 from hfr_bench.lab.wire import Bench, Place
 from hfr_bench.model.matrix import FaultMatrix
 from hfr_bench.model.prereg import EXHAUSTIVE, FORK, Hypothesis, Lock, Preregistration
@@ -34,6 +35,9 @@ PREREG, LOCK, PLAN, SCHEDULES, TRIALS = (
     "schedules",
     "trials",
 )
+
+TOKEN = "prereg.lock.json.tsr"  # noqa: S105 - the name of a file
+"""An RFC 3161 TimeStampResp over the bytes of the lock, where one was asked for."""
 
 RESTATING = frozenset({"sr", "csr", "goal_met", "official", "cps"})
 """Metrics in which a rehearsal says what its script says: they rest on success alone."""
@@ -62,26 +66,25 @@ def load_prereg(folder: Path) -> Preregistration:
     return prereg
 
 
-def freeze(folder: Path, place: Place | None = None) -> Lock:
+def freeze(folder: Path, place: Place | None = None, git: str = "") -> Lock:
     """Validate, draw the schedules, lay out the plan, digest everything.
 
+    `git`: what the lock says of the commit and tag that it is frozen under.
     Raises BadInputError for a wrong registration, and if the directory already holds trials:
     what has been run under one registration is never re-registered.
     """
     prereg = load_prereg(folder)
-    trials = folder / TRIALS
-    if trials.is_dir() and any(trials.rglob("*.jsonl*")):
-        raise BadInputError(
-            f"{folder}: holds trials of a frozen experiment; freeze a new directory instead"
-        )
+    _no_trials(folder)
+    check_registered(prereg)
     with Bench(prereg, place=replace(place or Place(), folder=folder)) as bench:
         matrix = bench.faults.matrix
         bench.check_answered()
         check_hypotheses(prereg)
         tasks = tuple(bench.tasks.values())
         notes = check_design(prereg, bench, matrix)
+        found = worked_out(prereg, bench, folder)
         planned = list(cells(prereg, tasks, matrix, bench.kinds, _oracle_of(bench)))
-        notes += _cohorts(prereg, bench, planned)
+        notes += (*_cohorts(prereg, bench, planned), *size_notes(prereg, bench, found))
         prereg_digest = prereg.digest()
         rows = list(plan_rows(prereg, prereg_digest, planned))
         _write_schedules(folder / SCHEDULES, planned)
@@ -108,9 +111,21 @@ def freeze(folder: Path, place: Place | None = None) -> Lock:
                 *(f"faults: {what} is of {whose}" for what, whose in bench.faults.whose.items()),
                 *getattr(bench.backend, "notes", ()),  # prices that nobody knows
             ),
+            git=git,
+            **found,
         )
     _write(folder / LOCK, lock.model_dump_json(indent=2) + "\n")
+    (folder / TOKEN).unlink(missing_ok=True)  # of the lock that was there before
     return lock
+
+
+def _no_trials(folder: Path) -> None:
+    trials = folder / TRIALS
+    if trials.is_dir() and any(trials.rglob("*.jsonl*")):
+        raise BadInputError(
+            f"{folder}: holds trials of a frozen experiment; `hfr-bench amend {folder}` makes a "
+            "new one of it, and says what was seen"
+        )
 
 
 def load(folder: Path) -> Experiment:

@@ -33,6 +33,8 @@ from hfr_bench.lab.reviewed import csv_rows, reviewed
 from hfr_bench.lab.rows import COLUMNS, evidence
 from hfr_bench.lab.tables import COSTS, PAIRED, A, B, C, tables
 from hfr_bench.lab.tables_confirm import left_out, tests
+from hfr_bench.lab.tables_deviations import csv_rows as deviating
+from hfr_bench.lab.tables_deviations import deviations
 from hfr_bench.model.report import POOLED, HypothesisRow, Report
 from hfr_bench.model.terms import Origin
 from hfr_bench.stats.metrics import METRICS
@@ -185,6 +187,7 @@ def summary(report: Report) -> tuple[Table, ...]:
     made = [headline(report), _calm(report), _decisive(report), *mixes(report)]
     made += [delivery(report), organic(report), cohorts(report)]
     made += [checks(report), voids(report), hypotheses(report), *reviewed(report.review)]
+    made += [deviations(report, brief=True)]
     return tuple(table for table in made if table is not None)
 
 
@@ -192,6 +195,7 @@ def whole(report: Report) -> tuple[Table, ...]:
     """All tables: headline and hypotheses, then the detailed ones."""
     claims = [hypotheses(report), tests(report), left_out(report)]
     made = [headline(report), *claims, *tables(report), *reviewed(report.review)]
+    made += [deviations(report)]
     return tuple(table for table in made if table is not None)
 
 
@@ -310,6 +314,8 @@ def to_csv(report: Report) -> str:
         fields["value"] = paired.difference
         writer.writerow({"origin": report.origin.value, "row": "difference"} | fields)
     for line in evidence(report):
+        writer.writerow({"origin": report.origin.value} | line)
+    for line in deviating(report):
         writer.writerow({"origin": report.origin.value} | line)
     for rated in csv_rows(report.review):
         writer.writerow({"origin": report.origin.value} | rated)

@@ -17,6 +17,7 @@ from hfr_bench.lab.cells import Cell, Table, flat, named, single_rates, yardstic
 from hfr_bench.lab.figures import Figure, forests, planes
 from hfr_bench.lab.reviewed import reviewed
 from hfr_bench.lab.tables_confirm import left_out, tests
+from hfr_bench.lab.tables_deviations import NONE, deviations
 from hfr_bench.model.report import POOLED, Report
 from hfr_bench.model.terms import Origin
 
@@ -109,6 +110,7 @@ def _sections(report: Report) -> list[Section]:
         _one("cohorts", "What cohorts share", report, evidence.cohorts(report)),
         _voids(report),
         _hypotheses(report),
+        _deviations(report),
         _one("review", "Looked over by people", report, *reviewed(report.review)),
         _one("controls", "Controls", report, evidence.checks(report)),
         _reproduce(report),
@@ -209,6 +211,12 @@ def _voids(report: Report) -> Section:
 def _hypotheses(report: Report) -> Section:
     shown = _views(report, [render.hypotheses(report), tests(report), left_out(report)])
     return Section("hypotheses", "Hypotheses", () if shown else ("None registered.",), shown)
+
+
+def _deviations(report: Report) -> Section:
+    shown = _views(report, [deviations(report)])
+    text = () if shown else (NONE,)
+    return Section("deviations", "Deviations from the registration", text, shown)
 
 
 def _reproduce(report: Report) -> Section:

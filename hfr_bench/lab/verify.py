@@ -21,7 +21,7 @@ from hfr_bench.lab.book import read_book
 from hfr_bench.lab.bundle import describe, environment, pages
 from hfr_bench.lab.looks import ends_here, told
 from hfr_bench.lab.register import SCHEDULES
-from hfr_bench.lab.verify_files import Work, judge, lay_out, level_0
+from hfr_bench.lab.verify_files import Work, judge, lay_out, level_0, other_version
 from hfr_bench.lab.verify_frozen import Frozen, level_1, level_2, read_frozen
 from hfr_bench.lab.verify_read import opened
 from hfr_bench.model.bundle import Check, Environment, Verification
@@ -36,7 +36,7 @@ WORD: tuple[tuple[str, ...], ...] = (
             "that was published (--expect)"
         ),
     ),
-    ("the dates: they are by its own clock",),
+    ("the dates: they are by its own clock, but for a timestamp that was checked",),
     (
         (
             "that the fault points in content.json are those of the suite's tasks; they give the "
@@ -58,13 +58,16 @@ _NEAR = 1e-9
 _LACKS = " is not there"
 
 
-def verify(path: Path, level: int = 3, expect: str | None = None) -> Verification:
+def verify(
+    path: Path, level: int = 3, expect: str | None = None, authority: Path | None = None
+) -> Verification:
     """Verify a bundle up to a level.
 
     Args:
         path: a zip or a directory.
         level: 0 to 3; each one includes those below.
         expect: the digest of its manifest (or its beginning), as published elsewhere.
+        authority: certificates (PEM) that are trusted to sign timestamps.
 
     Raises BadInputError if it is no bundle at all; what is wrong with one is in the result.
     """
@@ -78,6 +81,7 @@ def verify(path: Path, level: int = 3, expect: str | None = None) -> Verificatio
         if expect is not None:
             checks.append(_expected(digest, expect.lower()))
         if level > 0:
+            work.authority = authority
             checks += _above(work, level)
     return Verification(
         name=work.says.name,
@@ -104,7 +108,8 @@ def _above(work: Work, level: int) -> Iterator[Check]:
         frozen = read_frozen(work)
     except HfrError as error:
         what = "what was frozen can be read"
-        yield Check(level=1, check=what, ok=False, detail=_told(work, error))
+        told = _told(work, error) + other_version(work.says.dumps().encode())
+        yield Check(level=1, check=what, ok=False, detail=told)
         return
     steps: tuple[Callable[[Work, Frozen], Iterable[Check]], ...] = (level_1, level_2, level_3)
     for number, step in enumerate(steps[:level], 1):
@@ -156,11 +161,29 @@ def _numbers(work: Work, made: Report) -> Check:
         said = json.loads(work.kept.get(seal.REPORT, b""))
     except ValueError as error:
         return Check(level=3, check=title, ok=False, detail=f"{seal.REPORT}: {error}")
-    found, fine = differences(said, again), f"{_count(again)} values"
-    if work.says.harness_version != __version__:
-        fine += f"; made by {work.says.harness_version}, again by {__version__}"
-        found = (line for line in found if not line.endswith(_LACKS))  # fields of later versions
+    found, fine = list(differences(said, again)), f"{_count(again)} values"
+    if other := _made_otherwise(work):
+        fine += f"; {other}"
+        found = [line for line in found if not line.endswith(_LACKS)]  # fields of later versions
+        found = [f"{line} ({other})" for line in found[:1]] + found[1:]
     return judge(3, title, found, fine)
+
+
+def _made_otherwise(work: Work) -> str:
+    """That another version, or another state of this one, made the report; "" if this one did."""
+    if work.says.harness_version != __version__:
+        return f"made by {work.says.harness_version}, again by {__version__}"
+    here, by = environment(), _environment(work)
+    if by is None or by.code == here.code:
+        return ""
+    return f"made by another state of {__version__} (code {by.code[:12] or 'not told'})"
+
+
+def _environment(work: Work) -> Environment | None:
+    try:
+        return Environment.loads(work.kept.get(seal.ENVIRONMENT, b""))
+    except ValueError:
+        return None
 
 
 def differences(said: Any, made: Any, path: str = "") -> Iterator[str]:
@@ -212,11 +235,7 @@ def _says(work: Work, made: Report) -> Check:
 
 def _pages(work: Work, made: Report) -> Iterator[Check]:
     """What people read is that report, rendered. Other versions may lay it out otherwise."""
-    try:
-        by = Environment.loads(work.kept.get(seal.ENVIRONMENT, b""))
-    except ValueError:
-        by = None
-    here = environment()
+    by, here = _environment(work), environment()
     # A bundle may have been made where no page could be drawn.
     for name, text in pages(made, drawn="report.html" in work.kept).items():
         said = work.kept.get(name)
@@ -227,6 +246,7 @@ def _pages(work: Work, made: Report) -> Iterator[Check]:
             yield Check(level=3, check=title, ok=True, detail=f"{len(text)} bytes")
             continue
         alike = by is not None and by.harness_version == here.harness_version
+        alike = alike and not _made_otherwise(work)
         if name.endswith(".html"):
             alike = alike and by is not None and by.packages == here.packages
         line = _first_difference(said or b"", text)

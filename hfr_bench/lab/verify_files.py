@@ -13,23 +13,27 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from hfr_bench import content
+from hfr_bench import __version__, content
 from hfr_bench.errors import BadInputError
 from hfr_bench.lab import seal
+from hfr_bench.lab.amending import PARENTS
 from hfr_bench.lab.looks import LOOKS
-from hfr_bench.lab.register import LOCK, PLAN, PREREG, SCHEDULES, TRIALS
+from hfr_bench.lab.register import LOCK, PLAN, PREREG, SCHEDULES, TOKEN, TRIALS
 from hfr_bench.lab.runlog import RUN_LOG
 from hfr_bench.lab.store import Checked, Store
 from hfr_bench.lab.verify_read import Files
 from hfr_bench.model.bundle import LAYOUT, Bundle, Chain, Check
 
-_WORKED_ON = (PREREG, LOCK, PLAN, RUN_LOG, LOOKS)
+_WORKED_ON = (PREREG, LOCK, PLAN, RUN_LOG, LOOKS, TOKEN)
 _SHOWN = 3
 
 
 @dataclass(slots=True)
 class Work:
-    """What all levels share. `kept`: the files beside the experiment that levels above 0 read."""
+    """What all levels share. `kept`: the files beside the experiment that levels above 0 read.
+
+    `authority`: certificates that are trusted to sign timestamps.
+    """
 
     says: Bundle
     folder: Path
@@ -38,6 +42,7 @@ class Work:
     unreadable: dict[str, str] = field(default_factory=dict)
     chains: list[Chain] = field(default_factory=list)
     checked: list[Checked] = field(default_factory=list)
+    authority: Path | None = None
 
     @property
     def store(self) -> Store:
@@ -49,10 +54,12 @@ def lay_out(files: Files, folder: Path) -> Work:
 
     Raises BadInputError if what the bundle says of itself cannot be read: it is no bundle.
     """
+    data = files.read(seal.BUNDLE)
     try:
-        says = Bundle.loads(files.read(seal.BUNDLE))
+        says = Bundle.loads(data)
     except ValidationError as error:
-        raise BadInputError(f"not a bundle: {seal.BUNDLE}: {content.explain(error)}") from error
+        told = content.explain(error) + other_version(data)
+        raise BadInputError(f"not a bundle: {seal.BUNDLE}: {told}") from error
     if says.layout != LAYOUT:
         raise BadInputError(
             f"not a bundle that this version reads: its layout is {says.layout}, not {LAYOUT}"
@@ -69,7 +76,7 @@ def lay_out(files: Files, folder: Path) -> Work:
             work.chains.append(seal.chain_of(name, data))
         if not seal.known(name):
             continue  # level 0 says so; nothing of it is read
-        if name in _WORKED_ON or name.partition("/")[0] in (SCHEDULES, TRIALS):
+        if name in _WORKED_ON or name.partition("/")[0] in (SCHEDULES, TRIALS, PARENTS):
             path = folder / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(data)
@@ -77,6 +84,20 @@ def lay_out(files: Files, folder: Path) -> Work:
             work.kept[name] = data
     work.checked = [work.store.check(file) for file in work.store.files()]
     return work
+
+
+def other_version(data: bytes) -> str:
+    """That another version made a file, as it says itself (`harness_version`); "" if it does not.
+
+    What such a version writes may have other fields, which is no damage.
+    """
+    try:
+        said = json.loads(data)["harness_version"]
+    except (ValueError, TypeError, KeyError):
+        return ""
+    if not isinstance(said, str) or said == __version__:
+        return ""
+    return f" (made by hfr-bench {said}, this is {__version__}: verify it with {said})"
 
 
 def level_0(work: Work) -> Iterator[Check]:

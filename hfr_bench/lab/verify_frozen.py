@@ -21,6 +21,7 @@ from hfr_bench.lab.register import LOCK, PLAN, PREREG, SCHEDULES
 from hfr_bench.lab.runlog import RUN_LOG
 from hfr_bench.lab.store import choose
 from hfr_bench.lab.verify_files import Work, judge
+from hfr_bench.lab.verify_registered import registered
 from hfr_bench.model.bundle import Check, Content
 from hfr_bench.model.invocation import Invocation
 from hfr_bench.model.matrix import FaultMatrix
@@ -94,6 +95,7 @@ def level_1(work: Work, frozen: Frozen) -> Iterator[Check]:
     yield judge(1, "one registration everywhere", wrong, lock.prereg_digest[:12])
     yield _frozen_first(work, lock)
     yield _task_ids(frozen)
+    yield from registered(work, prereg, lock)
     yield _starts(work, frozen)
 
 
@@ -131,7 +133,7 @@ def _task_ids(frozen: Frozen) -> Check:
     wrong += [
         f"{chosen.suite}: the lock has other tasks than were registered"
         for chosen in frozen.prereg.suites
-        if chosen.tasks and chosen.tasks != locked.get(chosen.suite)
+        if chosen.tasks and not chosen.sample and chosen.tasks != locked.get(chosen.suite)
     ]
     tasks = sum(len(tasks) for tasks in locked.values())
     return judge(1, "the registered tasks, and no others", wrong, f"{tasks} tasks")

@@ -18,6 +18,7 @@ from hfr_bench.lab.injecting import Nested, check_borne, own_injectors
 from hfr_bench.lab.killswitch import KillSwitch, check_contained
 from hfr_bench.lab.offer import Faults
 from hfr_bench.lab.offer import faults as faults_of
+from hfr_bench.lab.sampling import Drawn, resolved
 from hfr_bench.model.prereg import (
     Arm,
     Preregistration,
@@ -182,17 +183,22 @@ class Bench(AbstractContextManager["Bench"]):
         return self.switch.calls(Nested((*own_injectors(self.faults).values(), *ours)))
 
     @cached_property
+    def drawn(self) -> tuple[Drawn, ...]:
+        """The registered selections, their samples drawn."""
+        return tuple(resolved(s, self._suites[s.suite]) for s in self.prereg.suites)
+
+    @cached_property
     def tasks(self) -> dict[tuple[str, str], TaskSpec]:
         """All registered tasks, in the registered order."""
         return {
             (selection.suite, task.task_id): task
-            for selection in self.prereg.suites
+            for selection, _ in self.drawn
             for task in self._suites[selection.suite].select(selection)
         }
 
     @cached_property
     def pins(self) -> tuple[SourcePin, ...]:
-        return tuple(self._suites[s.suite].pin(s) for s in self.prereg.suites)
+        return tuple(self._suites[s.suite].pin(s) for s, _ in self.drawn)
 
     def task(self, suite: str, task_id: str) -> TaskSpec:
         return self.tasks[suite, task_id]

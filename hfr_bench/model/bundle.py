@@ -34,7 +34,10 @@ class Content(Record):
 
 
 class Environment(Record):
-    """environment.json: what made the report; no name of a machine, no path."""
+    """environment.json: what made the report; no name of a machine, no path.
+
+    `code`: a digest of the source that makes numbers and pages; "" in bundles that came before it.
+    """
 
     harness_version: str
     python: str
@@ -42,6 +45,7 @@ class Environment(Record):
     system: str
     machine: str
     packages: dict[str, str]
+    code: str = ""
 
 
 class Chain(Record):

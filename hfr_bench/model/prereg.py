@@ -9,6 +9,14 @@ from pydantic import Field, field_validator, model_validator
 
 from hfr_bench.model.looks import OBrienFleming
 from hfr_bench.model.record import Record, is_unset
+from hfr_bench.model.registered import (
+    Amendment,
+    ClaimPower,
+    Method,
+    Powering,
+    Sample,
+    SampleDrawn,
+)
 from hfr_bench.model.shared import Part
 from hfr_bench.model.terms import ClockKind, Origin
 from hfr_bench.model.worth import PriceRatios
@@ -35,12 +43,18 @@ def distinct(items: tuple[Item, ...]) -> tuple[Item, ...]:
 
 
 class SuiteSelection(Record):
-    """Tasks of one suite: a pool that the suite's manifest names, or the ids themselves."""
+    """Tasks of one suite: a pool that the suite's manifest names, or the ids themselves.
+
+    `sample`: so many of them are drawn. `success`: what decides whether a trial's goal was met, the
+    suite's official verdict or the state of the world; null registers nothing.
+    """
 
     suite: str
     pool: str | None = None
     tasks: tuple[str, ...] = ()
     config: dict[str, Any] = {}
+    sample: Sample | None = Field(default=None, exclude_if=is_unset)
+    success: Literal["official", "state"] | None = Field(default=None, exclude_if=is_unset)
 
     _distinct = field_validator("tasks")(distinct)
 
@@ -288,6 +302,9 @@ class Preregistration(Record):
     protocol_tasks: int = 200
     amends: str | None = None
     cohorts: Cohorts | None = Field(default=None, exclude_if=is_unset)
+    amendment: Amendment | None = Field(default=None, exclude_if=is_unset)
+    power: Powering | None = Field(default=None, exclude_if=is_unset)
+    method: Method | None = Field(default=None, exclude_if=is_unset)
 
     _distinct = field_validator("seeds")(distinct)
 
@@ -315,7 +332,12 @@ class SourcePin(Record):
 
 
 class Lock(Record):
-    """prereg.lock.json: the digests that the run is held to, and what freezing found."""
+    """prereg.lock.json: the digests that the run is held to, and what freezing found.
+
+    `samples`: of the suites whose tasks were drawn. `claims`: what can be shown of each hypothesis.
+    `after_data`: hypotheses of an amendment that were changed after trials had been seen; they are
+    exploratory. `git`: the commit and tag it was frozen under, if that was asked for.
+    """
 
     prereg_digest: str
     name: str
@@ -333,3 +355,7 @@ class Lock(Record):
     trials: int
     timestamp_evidence: str = "self-asserted"
     notes: tuple[str, ...] = ()
+    samples: tuple[SampleDrawn, ...] = Field(default=(), exclude_if=is_unset)
+    claims: tuple[ClaimPower, ...] = Field(default=(), exclude_if=is_unset)
+    after_data: tuple[str, ...] = Field(default=(), exclude_if=is_unset)
+    git: str = Field(default="", exclude_if=is_unset)

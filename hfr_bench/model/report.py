@@ -264,6 +264,18 @@ class LeftOutRow(Record):
     holds: bool | None = None
 
 
+class DeviationRow(Record):
+    """Something that is not as registered: `what`, how often, `of` how many where that is known.
+
+    Found in plan and traces (`lab.deviations`), never taken from what anybody says.
+    """
+
+    what: str
+    count: int
+    of: int = 0
+    detail: str = ""
+
+
 class CohortRow(Record):
     """What the state that one cohort shares did, from its traces.
 
@@ -298,7 +310,8 @@ class Report(Record):
     said of a blinded sample, where they did. `left_out`: the registered claims without each suite,
     seed and point. `further`, `further_contrasts`: metrics of `stats.further`, at rate 0 and over
     all rates above it. `utility`, `coverage`: at registered prices, and risk against coverage.
-    `look`: the registered look that this is; `level` is then that look's own.
+    `look`: the registered look that this is; `level` is then that look's own. `deviations`: what is
+    not as registered.
     """
 
     name: str
@@ -351,6 +364,7 @@ class Report(Record):
     utility: tuple[UtilityRow, ...] = Field(default=(), exclude_if=is_unset)
     coverage: tuple[CoverageRow, ...] = Field(default=(), exclude_if=is_unset)
     look: LookRow | None = Field(default=None, exclude_if=is_unset)
+    deviations: tuple[DeviationRow, ...] = Field(default=(), exclude_if=is_unset)
 
     @property
     def unit(self) -> str:

@@ -7,6 +7,7 @@ the user says first, which the agent is told, too.
 from hfr_bench.errors import HfrError
 from hfr_bench.lab.register import Experiment
 from hfr_bench.lab.review.view import Words
+from hfr_bench.lab.sampling import resolved
 from hfr_bench.lab.wire import Place, open_suite
 from hfr_bench.model.prereg import SourcePin, SuiteSelection
 
@@ -35,6 +36,7 @@ def _of(
     """A suite's texts, read from the suite itself. Raises HfrError if it is another by now."""
     place = Place(folder=experiment.path)
     with open_suite(selection.suite, place, config=selection.config) as (suite, _):
+        selection = resolved(selection, suite).selection
         if suite.pin(selection) != pin:
             raise HfrError("the suite changed after freezing, its texts may be others")
         return {
