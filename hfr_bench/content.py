@@ -103,7 +103,7 @@ def mix(name: str) -> FaultMix:
 
 def table17() -> dict[str, Path]:
     """Registrations of the paper's table 17 by suite, in the paper's order of rows."""
-    found = {path.parent.name: path for path in sorted(root().glob("suites/*/table17.yaml"))}
+    found = {path.stem: path for path in sorted(root().glob("suites/table17/*.yaml"))}
     return {name: found[name] for name in sorted(found, key=lambda n: (_row17(n), n))}
 
 
@@ -118,7 +118,7 @@ def table17_text(suite: str) -> str:
     """A suite's row of table 17, as text. Raises BadInputError that lists what there is."""
     rows = table17()
     if suite not in rows:
-        raise BadInputError(f"no table17.yaml of suite {suite!r}; there are: {', '.join(rows)}")
+        raise BadInputError(f"table 17 has no row of suite {suite!r}; there are: {', '.join(rows)}")
     return rows[suite].read_text(encoding="utf-8")
 
 

@@ -45,6 +45,7 @@ VERBS = {
     "power": ("power:power", "How many tasks an effect takes; what so many tasks can show."),
     "dataset": ("dataset:dataset", "Trials that went badly as a new list of tasks to register."),
     "learn": ("learn:learn", "A table for hfr-learned, from traces in which chance chose."),
+    "table17": ("table17:table17", "The paper's plan of real experiments; what was measured."),
     "simulate": ("simulate:simulate", "The paper's synthetic study, on the same strategies."),
     "validate": ("validate:validate", "Try a suite's tasks and tools before registering it."),
     "mcp": ("mcp:mcp", "Put an MCP server under a schedule of faults, for any client."),
