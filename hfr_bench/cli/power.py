@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from math import sqrt
 from pathlib import Path
 
 import click
@@ -242,6 +243,13 @@ def lines(answer: Answer) -> Iterator[str]:
     if answer.effect is not None:
         needed = "no number of tasks will do" if answer.tasks is None else f"{answer.tasks} tasks"
         yield f"a difference of {answer.effect:.4g}: {needed}"
+    if answer.pilot_tasks and answer.sd is not None:
+        one = answer.sd * sqrt(answer.seeds / (1 + (answer.seeds - 1) * answer.icc))
+        metric = answer.what.partition(",")[0]
+        yield (
+            f"to register it: - {{metric: {metric}, sd: {one:.4g}, icc: {answer.icc:.2f}, source: "
+            f"pilot of {answer.pilot_tasks} tasks}}"
+        )
     yield ""
     yield f"{'tasks':>8}  {'detectable':>12}  {'power':>6}"
     for line in answer.table:

@@ -164,7 +164,9 @@ def _numbers(work: Work, made: Report) -> Check:
     found, fine = list(differences(said, again)), f"{_count(again)} values"
     if other := _made_otherwise(work):
         fine += f"; {other}"
-        found = [line for line in found if not line.endswith(_LACKS)]  # fields of later versions
+        lacking = [line.removesuffix(_LACKS) for line in found if line.endswith(_LACKS)]
+        fine += f", without {', '.join(lacking[:5])}" if lacking else ""  # fields of later ones
+        found = [line for line in found if not line.endswith(_LACKS)]
         found = [f"{line} ({other})" for line in found[:1]] + found[1:]
     return judge(3, title, found, fine)
 
