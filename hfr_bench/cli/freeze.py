@@ -49,7 +49,9 @@ def freeze(
 def _git(folder: Path, prereg: Preregistration) -> str:
     """What the lock says of the commit and tag, which must be known before it is written."""
     name = tagging.name_of(prereg.name, prereg.digest())
-    return f"commit {tagging.commit_of(folder)}, tag {name}"
+    commit = tagging.commit_of(folder)
+    tagging.check_tag(folder, name)
+    return f"commit {commit}, tag {name}"
 
 
 def _lines(lock: Lock) -> list[str]:

@@ -27,6 +27,19 @@ def commit_of(folder: Path) -> str:
     return said.strip()
 
 
+def check_tag(folder: Path, made: str) -> None:
+    """Whether a tag can be made: nobody has it, and git knows who makes it.
+
+    Asked before the lock is written, which names the tag. Raises BadInputError.
+    """
+    code, _ = _git(folder, "rev-parse", "--quiet", "--verify", f"refs/tags/{made}")
+    if code == 0:
+        raise BadInputError(f"--tag: {made} is there already; freeze without --tag, or delete it")
+    code, said = _git(folder, "var", "GIT_COMMITTER_IDENT")
+    if code:
+        raise BadInputError(f"--tag: git does not know who you are: {said.strip()}")
+
+
 def name_of(name: str, digest: str) -> str:
     """The tag of a registration."""
     return f"prereg/{name}-{digest[:12]}"

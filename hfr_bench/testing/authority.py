@@ -1,4 +1,4 @@
-"""A time-stamping authority on the loopback: a real one, of openssl, with a key made for the test."""
+"""A time-stamping authority on the loopback: a real one, of openssl, with a key of its own."""
 
 import subprocess
 import threading
@@ -55,7 +55,7 @@ def authority(folder: Path, altered: Altered = lambda answer: answer) -> Iterato
     _openssl(folder, "req", "-x509", "-config", "tsa.cnf", *keys, *curve, "-days", "2")
 
     class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:  # noqa: N802 - the name that http.server asks for
+        def do_POST(self) -> None:
             query = self.rfile.read(int(self.headers["Content-Length"]))
             (folder / "query.tsq").write_bytes(query)
             files = ("-queryfile", "query.tsq", "-out", "answer.tsr")

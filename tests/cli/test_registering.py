@@ -1,4 +1,4 @@
-"""Registering as a user does it: sampled, tagged, timestamped, amended; and what readers are told."""
+"""Registering as a user does it: sampled, tagged, timestamped, amended; what readers are told."""
 
 import json
 import shutil

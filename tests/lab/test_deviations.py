@@ -131,9 +131,7 @@ def test_an_amendment_and_what_it_made_exploratory(toy, spoiled):
     row = found(toy, spoiled._replace(lock=late), amendment=amendment, amends="f" * 64)
     row = row["amended after trials were seen"]
     assert row.count == 12
-    assert row.detail == (
-        "follows ffffffffffff: a slip; exploratory, for changed after data: H7"
-    )
+    assert row.detail == ("follows ffffffffffff: a slip; exploratory, for changed after data: H7")
 
 
 def test_every_format_has_them(toy, spoiled):

@@ -60,7 +60,7 @@ def test_variances_are_of_metrics_that_there_are():
     "given", [{}, {"sd": 1, "chances": (0, 0)}, {"discordant": (0.6, 0.6)}, {"sd": -1}]
 )
 def test_a_variance_is_said_in_one_way(given):
-    with pytest.raises(ValueError, match="sd|discordant"):
+    with pytest.raises(ValueError, match=r"sd|discordant"):
         Variance.model_validate({"metric": "sr", "source": "x"} | given)
 
 

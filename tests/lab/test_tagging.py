@@ -6,7 +6,7 @@ import subprocess
 import pytest
 
 from hfr_bench.errors import BadInputError
-from hfr_bench.lab.tagging import commit_of, name_of, tag
+from hfr_bench.lab.tagging import check_tag, commit_of, name_of, tag
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
 
@@ -47,8 +47,18 @@ def test_a_folder_within_the_repository_will_do(repository):
 
 def test_the_same_registration_is_not_tagged_twice(repository):
     tag(repository, "trial", DIGEST, "f" * 64)
-    with pytest.raises(BadInputError, match="frozen, but not tagged: git says: .*already exists"):
+    with pytest.raises(BadInputError, match=r"frozen, but not tagged: git says: .*already exists"):
         tag(repository, "trial", DIGEST, "f" * 64)
+
+
+def test_what_would_fail_is_known_before_the_lock_is_written(repository, monkeypatch):
+    check_tag(repository, "prereg/new")
+    made = tag(repository, "trial", DIGEST, "f" * 64)
+    with pytest.raises(BadInputError, match="is there already"):
+        check_tag(repository, made)
+    monkeypatch.setenv("GIT_COMMITTER_NAME", "")
+    with pytest.raises(BadInputError, match="does not know who you are"):
+        check_tag(repository, "prereg/new")
 
 
 def test_outside_a_repository_or_before_its_first_commit(tmp_path):

@@ -15,7 +15,7 @@ from hfr_bench.lab.register import Experiment
 from hfr_bench.lab.review.book import Book, read, there_are
 from hfr_bench.lab.review.draw import Candidate, Draw, Showing
 from hfr_bench.lab.review.session import drawn
-from hfr_bench.model.report import Report
+from hfr_bench.model.report import DeviationRow, Report
 from hfr_bench.model.review import AgreementRow, RaterRow, Rating, Review, ShareRow
 from hfr_bench.stats.agreement import alpha, kappa, raw_agreement, weighted_share
 
@@ -35,14 +35,34 @@ def summarise(experiment: Experiment, share: float | None = None) -> Review:
 def with_review(report: Report, experiment: Experiment) -> Report:
     """The report, with a section on the ratings where there are any and all trials are in.
 
-    Ratings that nothing can be made of are no reason to go without a report: a note says so.
+    Ratings that nothing can be made of are no reason to go without a report: a note says so. A spot
+    check that is registered and lacks, or is smaller, is a deviation.
     """
-    if not there_are(experiment.path) or not report.complete:
+    if not report.complete:
         return report
-    try:
-        return report.model_copy(update={"review": summarise(experiment)})
-    except BadInputError as error:
-        return report.model_copy(update={"notes": (*report.notes, f"reviews: {error}")})
+    if there_are(experiment.path):
+        try:
+            report = report.model_copy(update={"review": summarise(experiment)})
+        except BadInputError as error:
+            report = report.model_copy(update={"notes": (*report.notes, f"reviews: {error}")})
+    if lacking := _lacking(report.review, experiment):
+        return report.model_copy(update={"deviations": (*lacking, *report.deviations)})
+    return report
+
+
+def _lacking(review: Review | None, experiment: Experiment) -> tuple[DeviationRow, ...]:
+    """What the registered spot check still lacks."""
+    method = experiment.prereg.method
+    wanted = method.spot_check if method is not None else None
+    if wanted is None:
+        return ()
+    if review is None:
+        told = f"{wanted.share:.0%} of each stratum, {wanted.raters} rater(s), are registered"
+        return (DeviationRow(what="no spot check", count=1, detail=told),)
+    made = (len(review.raters), wanted.raters, "raters"), (review.share, wanted.share, "share")
+    short = [f"{what} {has:g}, registered {asked:g}" for has, asked, what in made if has < asked]
+    row = DeviationRow(what="smaller spot check", count=len(short), detail="; ".join(short))
+    return (row,) if short else ()
 
 
 def summed(experiment: Experiment, draw: Draw, book: Book) -> Review:
