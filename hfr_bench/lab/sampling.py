@@ -4,7 +4,7 @@ Strata are read from the suite's own tasks and solutions, here and nowhere neare
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from hfr_bench.errors import BadInputError
@@ -12,6 +12,7 @@ from hfr_bench.faults import sampling
 from hfr_bench.model.prereg import SuiteSelection
 from hfr_bench.model.registered import Sample, SampleDrawn, Stratum, StratumDrawn
 from hfr_bench.model.task import TaskSpec
+from hfr_bench.model.terms import SideEffect
 from hfr_bench.ports.suite import Suite
 
 UNKNOWN = "unknown"
@@ -53,36 +54,38 @@ def told(suite: str, wanted: Sample, strata: dict[str, str], tasks: Sequence[str
 
 def strata_of(tasks: Sequence[TaskSpec], suite: Suite, wanted: Sample) -> dict[str, str]:
     """Every task's stratum: what the registered features say of it, joined."""
-    features = [_feature(name, tasks, suite) for name in wanted.strata]
+    calls = {task.task_id: _calls(task, suite) for task in tasks}
+    if not any(calls.values()):  # a suite without solutions: what is on offer stands for them
+        calls = {task.task_id: [tool.name for tool in task.tools] for task in tasks}
+    features = [_feature(name, tasks, calls) for name in wanted.strata]
     return {
         task.task_id: " / ".join(feature[task.task_id] for feature in features) or "all"
         for task in tasks
     }
 
 
-def _feature(name: Stratum, tasks: Sequence[TaskSpec], suite: Suite) -> dict[str, str]:
+def _calls(task: TaskSpec, suite: Suite) -> list[str]:
+    """The agent's calls of the suite's own solution, by tool; none where it does nothing."""
+    return [step.tool for step in suite.sealed(task.task_id).oracle if step.actor == "agent"]
+
+
+def _feature(
+    name: Stratum, tasks: Sequence[TaskSpec], calls: Mapping[str, Sequence[str]]
+) -> dict[str, str]:
     match name:
         case "domain":
             return {task.task_id: task.stratum or task.domain or UNKNOWN for task in tasks}
         case "level":
-            return {task.task_id: f"level {_level(task, suite)}" for task in tasks}
+            return {task.task_id: f"level {_level(task, calls[task.task_id])}" for task in tasks}
         case "difficulty":
-            steps = {task.task_id: len(_calls(task, suite)) for task in tasks}
-            return sampling.thirds(steps, "steps")
+            return sampling.thirds({task: len(found) for task, found in calls.items()}, "steps")
         case "tools":
             return sampling.thirds(
-                {task.task_id: len(set(_calls(task, suite)) or task.tools) for task in tasks},
-                "tools called",
+                {task: len(set(found)) for task, found in calls.items()}, "tools"
             )
 
 
-def _calls(task: TaskSpec, suite: Suite) -> list[str]:
-    """The agent's calls of the suite's own solution, by tool; empty where there is none."""
-    return [step.tool for step in suite.sealed(task.task_id).oracle if step.actor == "agent"]
-
-
-def _level(task: TaskSpec, suite: Suite) -> str:
-    """The highest side-effect level of what the solution calls; of all tools without one."""
-    called = [task.tool(name) for name in set(_calls(task, suite))] or task.tools
-    levels = [tool.level.value for tool in called if tool is not None]
-    return max(levels, default=UNKNOWN)
+def _level(task: TaskSpec, called: Sequence[str]) -> str:
+    """The highest side-effect level among tools; what calls nothing changes nothing."""
+    found = [tool.level for name in set(called) if (tool := task.tool(name)) is not None]
+    return max(found, default=SideEffect.READ).value
