@@ -80,8 +80,7 @@ def freeze(folder: Path, place: Place | None = None, git: str = "") -> Lock:
         matrix = bench.faults.matrix
         bench.check_answered()
         check_hypotheses(prereg)
-        tasks = tuple(bench.tasks.values())
-        notes = check_design(prereg, bench, matrix)
+        tasks, notes = tuple(bench.tasks.values()), check_design(prereg, bench, matrix)
         found = worked_out(prereg, bench, folder)
         planned = list(cells(prereg, tasks, matrix, bench.kinds, _oracle_of(bench)))
         notes += (*_cohorts(prereg, bench, planned), *size_notes(prereg, bench, found))
