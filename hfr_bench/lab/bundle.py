@@ -37,6 +37,7 @@ from hfr_bench.lab.register import (
     check_content,
     check_sources,
 )
+from hfr_bench.lab.review.summary import with_review
 from hfr_bench.lab.runlock import only_one
 from hfr_bench.lab.runlog import RUN_LOG
 from hfr_bench.lab.scan import Hit, Scanner
@@ -125,6 +126,7 @@ def bundle(
             experiment.book.schedule,
             made_of.kinds,
         )
+        report = with_review(report, experiment)
         if not incomplete and not (report.complete and report.valid):
             raise InvalidExperimentError(
                 f"{experiment.path}: {render.verdict(report)}. `hfr-bench report` says why; "
@@ -230,6 +232,8 @@ def _entries(experiment: Experiment, made_of: Content, report: Report) -> dict[s
     entries |= {n: p for n, p in _below(folder, folder / TRIALS, "**/*").items() if seal.known(n)}
     if (folder / LOOKS).is_file():
         entries[LOOKS] = folder / LOOKS
+    ratings = _below(folder, folder / seal.REVIEWS, "*.jsonl")
+    entries |= {name: path for name, path in ratings.items() if seal.known(name)}
     if (folder / RUN_LOG).is_file():
         entries[RUN_LOG] = _nameless((folder / RUN_LOG).read_bytes())
     for suite in sorted({selection.suite for selection in experiment.prereg.suites}):
@@ -365,6 +369,7 @@ or only that no file changed: `sha256sum -c {seal.MANIFEST}`.
 | `trials/` | the traces, as written; all numbers follow from them |
 | `looks.jsonl` | the registered looks that were taken, if there are any |
 | `run.jsonl` | when it was run (hosts and process numbers taken out) |
+| `reviews/` | what people said of a blinded sample, where they did |
 | `report.json`, `report.md`, `report.html` | what came out |
 | `kinds/`, `matrices/` | faults of the experiment's own, where it has some |
 | `content.json`, `content/suites/` | fault kinds, matrix, fault points; the suites' contracts |

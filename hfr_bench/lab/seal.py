@@ -7,6 +7,7 @@ from typing import Any
 
 from hfr_bench.model.bundle import Bundle, Chain
 from hfr_bench.model.record import canonical
+from hfr_bench.model.review import RATER
 
 MANIFEST, STATEMENT, BUNDLE, CONTENT, ENVIRONMENT, README, REPORT = (
     "MANIFEST.sha256",
@@ -20,6 +21,9 @@ MANIFEST, STATEMENT, BUNDLE, CONTENT, ENVIRONMENT, README, REPORT = (
 UNLISTED = frozenset({MANIFEST, STATEMENT})
 """What the manifest cannot list: itself, and the statement about it."""
 
+REVIEWS = "reviews"
+"""Where people's ratings lie, a file a rater."""
+
 PREDICATE = "urn:hfr-bench:run:v1"
 """The in-toto predicate type of our statement: `Bundle` without its long lists."""
 
@@ -31,6 +35,7 @@ _KNOWN = re.compile(
     r"|schedules/[^/]+\.jsonl|parents/[0-9a-f]{12}\.(yaml|lock\.json)"
     r"|trials/[^/]+/r[1-9]\d*/[^/]+\.jsonl(\.[a-z]+(-\d+)?)?"
     r"|report\.(json|md|html)|content/suites/.+|(kinds|matrices)/[^/]+\.yaml"
+    rf"|{REVIEWS}/{RATER.strip('^$')}\.jsonl"
     rf"|{'|'.join(map(re.escape, (STATEMENT, BUNDLE, CONTENT, ENVIRONMENT, README, MANIFEST)))}"
 )
 

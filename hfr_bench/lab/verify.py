@@ -20,7 +20,8 @@ from hfr_bench.lab.analyse import analyse
 from hfr_bench.lab.book import read_book
 from hfr_bench.lab.bundle import describe, environment, pages
 from hfr_bench.lab.looks import ends_here, told
-from hfr_bench.lab.register import SCHEDULES
+from hfr_bench.lab.register import SCHEDULES, Experiment
+from hfr_bench.lab.review.summary import with_review
 from hfr_bench.lab.verify_files import Work, judge, lay_out, level_0, other_version
 from hfr_bench.lab.verify_frozen import Frozen, level_1, level_2, read_frozen
 from hfr_bench.lab.verify_read import opened
@@ -49,6 +50,7 @@ WORD: tuple[tuple[str, ...], ...] = (
             "task (expected effects, partial groups, in_time), and recovery times"
         ),
         "that a trace tells what happened; the delivery audit and the controls speak for it",
+        "what people said when they looked trials over: their ratings are taken as they are",
         "what a token and a tool cost: money is added up from the traces",
     ),
 )
@@ -130,15 +132,11 @@ def _told(work: Work, error: Exception) -> str:
 
 def level_3(work: Work, frozen: Frozen) -> Iterator[Check]:
     """Every number made again from the traces."""
-    made = analyse(
-        frozen.prereg,
-        frozen.lock,
-        frozen.plan,
-        work.store,
-        read_book(work.folder / SCHEDULES).schedule,
-        frozen.content.kinds,
-    )
+    prereg, lock, plan = frozen.prereg, frozen.lock, frozen.plan
+    book = read_book(work.folder / SCHEDULES)
+    made = analyse(prereg, lock, plan, work.store, book.schedule, frozen.content.kinds)
     yield from _ended(made)
+    made = with_review(made, Experiment(work.folder, prereg, lock, plan, book))
     yield _numbers(work, made)
     yield _says(work, made)
     yield from _pages(work, made)

@@ -25,6 +25,7 @@ from hfr_bench.lab.verify_read import Files
 from hfr_bench.model.bundle import LAYOUT, Bundle, Chain, Check
 
 _WORKED_ON = (PREREG, LOCK, PLAN, RUN_LOG, LOOKS, TOKEN)
+_BELOW = (SCHEDULES, TRIALS, PARENTS, seal.REVIEWS)
 _SHOWN = 3
 
 
@@ -76,7 +77,7 @@ def lay_out(files: Files, folder: Path) -> Work:
             work.chains.append(seal.chain_of(name, data))
         if not seal.known(name):
             continue  # level 0 says so; nothing of it is read
-        if name in _WORKED_ON or name.partition("/")[0] in (SCHEDULES, TRIALS, PARENTS):
+        if name in _WORKED_ON or name.partition("/")[0] in _BELOW:
             path = folder / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(data)

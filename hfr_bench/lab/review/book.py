@@ -9,10 +9,9 @@ from typing import NamedTuple
 from pydantic import ValidationError
 
 from hfr_bench.errors import BadInputError, InfrastructureError
+from hfr_bench.lab.seal import REVIEWS
 from hfr_bench.lab.store import BadLine
 from hfr_bench.model.review import RATER, Rating
-
-REVIEWS = "reviews"
 
 
 class Book(NamedTuple):
@@ -37,13 +36,13 @@ def check_rater(name: str) -> str:
 
 def there_are(folder: Path) -> bool:
     """Whether anybody has rated anything."""
-    return any((folder / REVIEWS).glob("*.jsonl"))
+    return bool(_files(folder))
 
 
 def read(folder: Path) -> Book:
     """Every rating; a line that is none, or stands in another rater's file, is named and left."""
     found, bad = [], []
-    for path in sorted((folder / REVIEWS).glob("*.jsonl")):
+    for path in _files(folder):
         name = f"{REVIEWS}/{path.name}"
         for number, line in enumerate(path.read_bytes().split(b"\n"), 1):
             try:
@@ -56,6 +55,12 @@ def read(folder: Path) -> Book:
             elif rating is not None:
                 found.append(rating)
     return Book(tuple(found), tuple(bad))
+
+
+def _files(folder: Path) -> list[Path]:
+    """The raters' files; what no rater can be called is not one, nor does a bundle take it."""
+    found = (folder / REVIEWS).glob("*.jsonl")
+    return sorted(path for path in found if re.fullmatch(RATER, path.stem))
 
 
 def append(folder: Path, rating: Rating) -> None:

@@ -44,7 +44,8 @@ def with_review(report: Report, experiment: Experiment) -> Report:
         try:
             report = report.model_copy(update={"review": summarise(experiment)})
         except BadInputError as error:
-            report = report.model_copy(update={"notes": (*report.notes, f"reviews: {error}")})
+            told = str(error).replace(f"{experiment.path}: ", "")  # the same wherever it lies
+            report = report.model_copy(update={"notes": (*report.notes, f"reviews: {told}")})
     if lacking := _lacking(report.review, experiment):
         return report.model_copy(update={"deviations": (*lacking, *report.deviations)})
     return report
