@@ -10,8 +10,9 @@ from hfr_bench.errors import BadInputError
 from hfr_bench.lab.analyse import analyse
 from hfr_bench.lab.execute import check_owner
 from hfr_bench.lab.mixes import check
-from hfr_bench.lab.register import check_content, load
+from hfr_bench.lab.register import Experiment, check_content, load
 from hfr_bench.lab.review.summary import with_review
+from hfr_bench.lab.sides import sides
 from hfr_bench.lab.store import Store
 from hfr_bench.model.mix import FaultMix
 from hfr_bench.model.report import Report
@@ -76,7 +77,7 @@ def report(
 
         print_report(made, full=full)
     else:
-        text = _written(made, form)
+        text = _written(made, form, experiment, store)
         if output is None:
             click.echo(text, nl=not text.endswith("\n"))
         else:
@@ -103,7 +104,7 @@ def _form(form: str, as_json: bool, output: Path | None) -> str:
     return suffix if suffix in ("html", "csv", "json") else "md"
 
 
-def _written(made: Report, form: str) -> str:
+def _written(made: Report, form: str, experiment: Experiment, store: Store) -> str:
     """The report in one of the formats that are files."""
     if form == "html":
         try:
@@ -113,7 +114,8 @@ def _written(made: Report, form: str) -> str:
                 f"--format html needs {error.name}: pip install 'hfr-bench[report]'; "
                 "text, md, csv and json need nothing"
             ) from error
-        return render_html.to_html(made)
+        plan, schedules = experiment.plan, experiment.book.schedule
+        return render_html.to_html(made, sides(made, plan, store, schedules))
     from hfr_bench.lab import render  # noqa: PLC0415 - keeps other verbs free of its imports
 
     writers = {"md": render.to_markdown, "csv": render.to_csv, "json": render.to_json}

@@ -20,6 +20,7 @@ from hfr_bench.lab.confirm import confirmed, holds, places_of
 from hfr_bench.lab.controls import Found, Ran, came, controls
 from hfr_bench.lab.deviations import deviations
 from hfr_bench.lab.divergence import divergence, pools, reference
+from hfr_bench.lab.findings import findings
 from hfr_bench.lab.forks import forks
 from hfr_bench.lab.further import further
 from hfr_bench.lab.index import gather
@@ -103,6 +104,7 @@ def analyse(
         deviations=deviations(prereg, lock, rows, facts, chosen, store.folder),
         **_on_the_way(prereg, rates, ran),
         silent_kinds=silent,
+        **findings(prereg, lock, setting, rates, ran),
     )
 
 

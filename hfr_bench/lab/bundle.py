@@ -41,6 +41,7 @@ from hfr_bench.lab.review.summary import with_review
 from hfr_bench.lab.runlock import only_one
 from hfr_bench.lab.runlog import RUN_LOG
 from hfr_bench.lab.scan import Hit, Scanner
+from hfr_bench.lab.sides import sides
 from hfr_bench.lab.store import Store
 from hfr_bench.lab.wire import Bench, Place
 from hfr_bench.model.bundle import Bundle, Chain, Content, Environment, TaskPoints
@@ -143,10 +144,11 @@ def this_machine(experiment: Experiment, *, places: bool = True) -> Scanner:
     return Scanner(os.environ, folders if places else ())
 
 
-def pages(report: Report, *, drawn: bool = True) -> dict[str, bytes]:
+def pages(report: Report, experiment: Experiment, *, drawn: bool = True) -> dict[str, bytes]:
     """A report as the bundle's files; HTML only where its libraries are installed.
 
-    `drawn`: HTML at all, which takes most of the time.
+    `experiment`: the page shows some of its traces. `drawn`: HTML at all, which takes most of the
+    time.
 
     Equal reports give equal bytes, given equal `PACKAGES`.
     """
@@ -157,9 +159,11 @@ def pages(report: Report, *, drawn: bool = True) -> dict[str, bytes]:
     }
     if drawn:
         with suppress(ImportError):
-            from hfr_bench.lab.render_html import to_html  # noqa: PLC0415 - a second to load
+            from hfr_bench.lab import render_html  # noqa: PLC0415 - a second to load
 
-            made["report.html"] = to_html(report)
+            plan, store = experiment.plan, Store(experiment.path)
+            told = sides(report, plan, store, experiment.book.schedule)
+            made["report.html"] = render_html.to_html(report, told)
     return {name: text.encode() for name, text in made.items()}
 
 
@@ -242,7 +246,7 @@ def _entries(experiment: Experiment, made_of: Content, report: Report) -> dict[s
         entries |= {f"content/suites/{n}": p for n, p in found.items() if p.suffix in _TEXTS}
     entries[seal.CONTENT] = made_of.model_dump_json(indent=1).encode() + b"\n"
     entries[seal.ENVIRONMENT] = seal.canonical_file(environment().model_dump(mode="json"))
-    return entries | pages(report)
+    return entries | pages(report, experiment)
 
 
 def _below(top: Path, folder: Path, pattern: str) -> dict[str, Path]:

@@ -19,6 +19,7 @@ import msgspec
 
 from hfr_bench.faults.audit import KindSums, TrialAudit
 from hfr_bench.lab import decode
+from hfr_bench.lab.believed import Believed
 from hfr_bench.lab.database import FILE, OUTCOME, RESULT, Unusable, kept_rows, unusable, write
 from hfr_bench.lab.divergence import Course
 from hfr_bench.lab.ingest import Facts, Ingest, Start, collector_paused
@@ -32,6 +33,7 @@ _READ_BY = (
     "lab.decode",
     "lab.store",
     "lab.ingest",
+    "lab.believed",
     "lab.index",
     "lab.forks",
     "lab.joint",
@@ -80,6 +82,7 @@ class _Kept(msgspec.Struct, array_like=True, gc=False):
     organic: tuple[int, int]
     measures: Measures
     models: tuple[tuple[str, str, int], ...]
+    believed: Believed
 
 
 _unpack = msgspec.json.Decoder(_Kept).decode
@@ -155,7 +158,7 @@ def _unpacked(file: TrialFile, text: str) -> Facts | None:
     audit = TrialAudit(one.arm, sums, one.failed, one.untrue)
     checked = Checked(file, result, checked_bad, breaks, one.digest)
     rest = (one.underived, one.behaviour, one.path, one.claims, one.fork, one.joint, one.organic)
-    return Facts(checked, bad, one.start, audit, *rest, one.measures, one.models)
+    return Facts(checked, bad, one.start, audit, *rest, one.measures, one.models, one.believed)
 
 
 def _line(facts: Facts, mark: Mark, sha256: str, ingest: Ingest) -> bytes:
@@ -215,6 +218,7 @@ def _packed(facts: Facts) -> _Kept:
         facts.organic,
         facts.measures,
         facts.models,
+        facts.believed,
     )
 
 

@@ -18,6 +18,7 @@ import msgspec
 from hfr_bench.faults.agenda import Agenda
 from hfr_bench.faults.audit import TrialAudit, audit
 from hfr_bench.faults.observe import observe
+from hfr_bench.lab.believed import Believed, believed
 from hfr_bench.lab.divergence import Course, path
 from hfr_bench.lab.forks import state_at
 from hfr_bench.lab.history import false_claims
@@ -81,7 +82,7 @@ class Facts(NamedTuple):
     silent fault had misled it. `fork`: the state in which it met the fork of its schedule, or "".
     `joint`: the trial's share in its cohort, where it has one. `organic`: errors of the model
     service that were absorbed, and attempts lost to them. `measures`: of whole traces. `models`:
-    model asked for, name that came back, how often.
+    model asked for, name that came back, how often. `believed`: what faults were taken for.
     """
 
     checked: Checked
@@ -97,6 +98,7 @@ class Facts(NamedTuple):
     organic: tuple[int, int] = (0, 0)
     measures: Measures = Measures()
     models: tuple[tuple[str, str, int], ...] = ()
+    believed: Believed = ()
 
     @property
     def flaws(self) -> tuple[BadLine, ...]:
@@ -172,6 +174,7 @@ class Ingest:
             organic(reading.events),
             self._measures(reading, found),
             models(reading.events),
+            believed(reading.events, found.meetings),
         )
 
     def _measures(self, reading: Reading, found: TrialAudit) -> Measures:

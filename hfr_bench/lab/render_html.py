@@ -12,12 +12,16 @@ from typing import Any, NamedTuple
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from hfr_bench.lab import evidence, mix_tables, render, tables
-from hfr_bench.lab.cells import Cell, Table, flat, named, single_rates, yardsticks
+from hfr_bench.lab import disagree, evidence, fronts, mix_tables, render, tables, tables_beliefs
+from hfr_bench.lab.cells import Table, named, single_rates
 from hfr_bench.lab.figures import Figure, forests, planes
+from hfr_bench.lab.render_pairs import RULE, contrasts
+from hfr_bench.lab.render_views import views
 from hfr_bench.lab.reviewed import reviewed
+from hfr_bench.lab.sides import NOTHING, Sides
 from hfr_bench.lab.tables_confirm import left_out, tests
 from hfr_bench.lab.tables_deviations import NONE, deviations
+from hfr_bench.lab.tables_metrics import further
 from hfr_bench.model.report import POOLED, Report
 from hfr_bench.model.terms import Origin
 
@@ -30,8 +34,6 @@ MEANING = {
     ),
     Origin.LIVE: "A real model, real tools, replayed faults.",
 }
-_PROSE = 40  # characters that make a cell a text rather than a figure
-
 HOLLOW = (
     "Filled: with an interval; hollow: too few differ for one. Grey diamonds are yardsticks. Right "
     "of the line means more than the baseline; of harm and cost, less is better."
@@ -47,6 +49,20 @@ PER_ARM = (
     "about which is best."
 )
 
+CONFIRMATORY = (
+    "What was registered as a claim before the run, corrected for how many there are. Nothing else "
+    "on this page confirms anything."
+)
+EXPLORATORY = (
+    "Registered measures, described; no claim was made of them. No p-values, and intervals are not "
+    "corrected for how many there are: what is striking here is a reason to register it, not yet a "
+    "finding."
+)
+BELIEF = (
+    "Were the faults delivered, did all arms meet them, what was lost, and what the harness found "
+    "when it tried itself."
+)
+
 
 class Section(NamedTuple):
     """A part of the page. `more`: parts that are folded away until asked for."""
@@ -59,18 +75,35 @@ class Section(NamedTuple):
     more: tuple["Section", ...] = ()
     commands: tuple[str, ...] = ()
     terms: tuple[tuple[str, str], ...] = ()
+    pairs: tuple[dict[str, Any], ...] = ()
 
 
-def to_html(report: Report) -> str:
-    """The report as one self-contained page; equal reports give equal bytes."""
+class Part(NamedTuple):
+    """Sections under one heading, which says what they are worth."""
+
+    title: str
+    text: str
+    sections: tuple[Section, ...]
+
+
+def to_html(report: Report, told: Sides = NOTHING) -> str:
+    """The report as one self-contained page; equal reports and sides give equal bytes.
+
+    `told`: the disagreements that it shows (`lab.sides`).
+    """
     environment = Environment(
         loader=FileSystemLoader(PAGE), autoescape=True, undefined=StrictUndefined
     )
     # Ours, and without anything that would end the style element.
-    css = Markup((PAGE / "report.css").read_text(encoding="utf-8"))  # noqa: S704
+    css, js = (
+        Markup((PAGE / name).read_text(encoding="utf-8"))  # noqa: S704
+        for name in ("report.css", "report.js")
+    )
     failed = any(control.passed is False for control in report.controls)
     page = environment.get_template("report.html").render(
         css=css,
+        js=js,
+        data=Markup(told.data),  # noqa: S704 - JSON in which nothing ends its element
         title=report.title,
         origin=report.origin.value,
         meaning=MEANING[report.origin],
@@ -78,7 +111,7 @@ def to_html(report: Report) -> str:
         well=report.valid and report.complete and not failed,
         facts=[fact for fact in render.brief_facts(report) if fact[0] != "verdict"],
         notes=_first_notes(report),
-        sections=_sections(report),
+        parts=_parts(report, told),
         version=report.harness_version,
     )
     return page + "\n"
@@ -92,41 +125,83 @@ def _first_notes(report: Report) -> Sequence[str]:
 # -- the parts, in reading order --------------------------------------------------------------
 
 
-def _sections(report: Report) -> list[Section]:
-    made = [
-        _first(report),
+def _parts(report: Report, told: Sides) -> list[Part]:
+    made: list[tuple[str, str, list[Section | None]]] = [
+        ("", "", [_first(report)]),
+        ("Confirmatory", CONFIRMATORY, [_hypotheses(report)]),
+        ("Exploratory", EXPLORATORY, _explored(report, told)),
+        ("Whether to believe it", BELIEF, _believable(report)),
+        (
+            "Reference",
+            "What the arms are, what the words mean, and how to make this again.",
+            [
+                _one("arms", "Capability of the arms", report, tables.capability(report)),
+                _reproduce(report),
+                Section("glossary", "Columns", terms=_terms(report)),
+            ],
+        ),
+    ]
+    parts = [
+        Part(title, text, tuple(one for one in sections if one is not None))
+        for title, text, sections in made
+    ]
+    return [part for part in parts if part.sections]
+
+
+def _explored(report: Report, told: Sides) -> list[Section | None]:
+    return [
         _one("table-a", "Table A: without faults", report, tables.ability(report)),
         _recovery(report),
         _safety(report),
         _differences(report),
         _pareto(report),
         _one("cost", "Cost of recovery", report, tables.costs(report)),
+        _one("further", "People, waste, checks and utility", report, *further(report)),
         _one("mixes", "Under a mix of faults", report, *mix_tables.whole_mixes(report)),
         _single(report),
-        _delivered(report),
+        _disagreements(report, told),
         _one("observed", "Observation points", report, *evidence.observations(report)),
-        _one("arms", "Capability of the arms", report, tables.capability(report)),
-        _met(report),
+        _beliefs(report),
         _one("cohorts", "What cohorts share", report, evidence.cohorts(report)),
-        _voids(report),
-        _hypotheses(report),
-        _deviations(report),
-        _one("review", "Looked over by people", report, *reviewed(report.review)),
-        _one("controls", "Controls", report, evidence.checks(report)),
-        _reproduce(report),
-        Section("glossary", "Columns", terms=_terms(report)),
     ]
-    return [section for section in made if section is not None]
+
+
+def _believable(report: Report) -> list[Section | None]:
+    return [
+        _delivered(report),
+        _met(report),
+        _voids(report),
+        _deviations(report),
+        _one("controls", "Controls", report, evidence.checks(report)),
+        _one("states", "Verdict and state", report, evidence.states(report)),
+        _one("review", "Looked over by people", report, *reviewed(report.review)),
+    ]
+
+
+def _disagreements(report: Report, told: Sides) -> Section | None:
+    shown = views(report, [disagree.table(report)])
+    pairs = contrasts(report, told)
+    text = (RULE,) if told.cases else ()
+    return (
+        Section("pairs", "Where arms end differently", text, shown, pairs=pairs) if shown else None
+    )
+
+
+def _beliefs(report: Report) -> Section | None:
+    shown = views(report, [tables_beliefs.together(report)])
+    more = _fold(report, "Arm by arm", *tables_beliefs.by_arm(report))
+    folded = (more,) if more.tables else ()
+    return Section("taken", "Injected, and taken for", (), shown, more=folded) if shown else None
 
 
 def _one(key: str, title: str, report: Report, *shown: Table | None) -> Section | None:
     """A section of tables; None where there are none."""
-    seen = _views(report, shown)
+    seen = views(report, shown)
     return Section(key, title, tables=seen) if seen else None
 
 
 def _first(report: Report) -> Section | None:
-    shown = _views(report, [render.headline(report)])
+    shown = views(report, [render.headline(report)])
     text = (render.ORDER, render.PAIRING, render.COUNTS, PER_ARM)
     return Section("first", "What to read first", text, shown)
 
@@ -148,12 +223,12 @@ def _recovery(report: Report) -> Section | None:
         _fold(report, _at(report, rate), tables.recovery(report, rate))
         for rate in single_rates(report)
     ]
-    shown = _views(report, (pooled, *apart))
+    shown = views(report, (pooled, *apart))
     return Section("table-b", "Table B: under faults", (text,), shown, more=tuple(more))
 
 
 def _safety(report: Report) -> Section | None:
-    shown = _views(report, tables.safety(report, POOLED))
+    shown = views(report, tables.safety(report, POOLED))
     more = tuple(
         _fold(report, _at(report, rate), *tables.safety(report, rate))
         for rate in single_rates(report)
@@ -170,7 +245,7 @@ def _differences(report: Report) -> Section | None:
         return None
     return Section(
         "differences", "Paired differences", (HOLLOW,) if drawn else (),
-        _views(report, [pooled]), drawn, more,
+        views(report, [pooled]), drawn, more,
     )  # fmt: skip
 
 
@@ -182,39 +257,40 @@ def _pareto(report: Report) -> Section | None:
         Section("", _at(report, rate), figures=_drawn(planes(report, rate)))
         for rate in single_rates(report)
     )
-    return Section("pareto", "Success against cost and time", (PLANE,), (), drawn, more)
+    shown = views(report, [fronts.table(report)])
+    return Section("pareto", "Success against cost and time", (PLANE,), shown, drawn, more)
 
 
 def _single(report: Report) -> Section | None:
-    shown = _views(report, mix_tables.effects(report, mix_tables.FIRST))
+    shown = views(report, mix_tables.effects(report, mix_tables.FIRST))
     more = _fold(report, "Other metrics", *mix_tables.effects(report, mix_tables.OTHERS))
     return Section("singles", "What one fault does", tables=shown, more=(more,)) if shown else None
 
 
 def _delivered(report: Report) -> Section:
-    shown = _views(report, (evidence.delivery(report), evidence.organic(report)))
+    shown = views(report, (evidence.delivery(report), evidence.organic(report)))
     more = _fold(report, "By kind and arm", *evidence.delivery_by_arm(report))
     return Section("audit", "Delivery audit", tables=shown, more=(more,) if more.tables else ())
 
 
 def _met(report: Report) -> Section | None:
     made = (evidence.exposure(report), evidence.forks(report), evidence.divergence(report))
-    shown = _views(report, made)
+    shown = views(report, made)
     return Section("exposure", "Exposure and divergence", tables=shown) if shown else None
 
 
 def _voids(report: Report) -> Section:
-    shown = _views(report, [evidence.voids(report)])
+    shown = views(report, [evidence.voids(report)])
     return Section("voids", "Voids", () if shown else ("None: every trial was graded.",), shown)
 
 
 def _hypotheses(report: Report) -> Section:
-    shown = _views(report, [render.hypotheses(report), tests(report), left_out(report)])
+    shown = views(report, [render.hypotheses(report), tests(report), left_out(report)])
     return Section("hypotheses", "Hypotheses", () if shown else ("None registered.",), shown)
 
 
 def _deviations(report: Report) -> Section:
-    shown = _views(report, [deviations(report)])
+    shown = views(report, [deviations(report)])
     text = () if shown else (NONE,)
     return Section("deviations", "Deviations from the registration", text, shown)
 
@@ -262,55 +338,7 @@ def _at(report: Report, rate: float) -> str:
 
 
 def _fold(report: Report, title: str, *shown: Table | None) -> Section:
-    return Section("", title, tables=_views(report, shown))
-
-
-def _views(report: Report, shown: Iterable[Table | None]) -> tuple[dict[str, Any], ...]:
-    apart = yardsticks(report)
-    return tuple(_view(table, apart) for table in shown if table is not None)
-
-
-def _view(table: Table, apart: dict[str, str]) -> dict[str, Any]:
-    """A table with what the page says about each row and cell."""
-    name, *labels = table.title.split(" | ")
-    rows: list[dict[str, Any]] = []
-    for cells in table.rows:
-        row = _row(cells, table.left, apart)
-        if row["style"] and not (rows and rows[-1]["style"]):
-            row["style"] += " first-yardstick"
-        rows.append(row)
-    header = [flat(name) for name in table.header]
-    return {
-        "name": name,
-        "labels": labels,
-        "legend": table.legend,
-        "header": header,
-        "left": table.left,
-        "rows": rows,
-    }
-
-
-def _row(cells: Sequence[Cell], left: int, apart: dict[str, str]) -> dict[str, Any]:
-    label = cells[0].main
-    of_yardstick = label.strip() in apart or label.partition(" - ")[0] in apart
-    shown = []
-    for i, cell in enumerate(cells):
-        style = "n" if i >= left else "word"
-        if len(cell.main) > _PROSE:
-            style = "prose"
-        if cell.main in ("FAILED", "INVALID"):
-            style = "failed"
-        elif cell.main == ".":
-            style = "nothing"
-        main = "no" if cell.main == "." else cell.main
-        shown.append({"main": main, "extra": _bracketed(cell.extra), "style": style})
-    return {"cells": shown, "style": "yardstick" if of_yardstick else ""}
-
-
-def _bracketed(extra: str) -> str:
-    """Bounds in brackets; words and what is bracketed already as they are."""
-    bare = extra and extra[0] in "-0123456789" and ", " in extra and "[" not in extra
-    return f"[{extra}]" if bare else extra
+    return Section("", title, tables=views(report, shown))
 
 
 def _drawn(figures: Iterable[Figure]) -> tuple[dict[str, Any], ...]:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
+from hfr_bench.lab.disagree import SORTS
 from hfr_bench.model.mixed import KindEffect, MixAnswer
 from hfr_bench.model.report import POOLED, Report
 from hfr_bench.stats.effects import keyed
@@ -26,6 +27,7 @@ def evidence(report: Report) -> Iterator[Row]:
     yield from _met(report)
     yield from _delivered(report)
     yield from _cohorts(report)
+    yield from _findings(report)
     for left in report.left_out:
         yield {
             "row": "left_out", "metric": left.id, "value": left.difference, "low": left.low,
@@ -142,4 +144,25 @@ def _cohorts(report: Report) -> Iterator[Row]:
             yield {
                 "row": "cohort", "metric": name, "arm": shared.arm, "rate": shared.rate,
                 "value": getattr(shared, name), "n": shared.trials, "note": place,
+            }  # fmt: skip
+
+
+def _findings(report: Report) -> Iterator[Row]:
+    for front in report.fronts:
+        yield {
+            "row": "front", "metric": front.against, "arm": front.arm, "rate": front.rate,
+            "pool": front.pool, "value": front.share, "n": front.resamples,
+            "note": "on the front" if front.on_front else "off the front",
+        }  # fmt: skip
+    for belief in report.beliefs:
+        yield {
+            "row": "belief", "metric": belief.kind or "(nothing injected)", "arm": belief.arm,
+            "value": belief.n, "note": belief.believed or "none",
+        }  # fmt: skip
+    for row in report.disagreements:
+        for sort in SORTS:
+            n = getattr(row, sort)
+            yield {
+                "row": "disagreement", "metric": sort, "arm": row.arm, "against": row.against,
+                "value": n, "events": n, "n": row.pairs,
             }  # fmt: skip

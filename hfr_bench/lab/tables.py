@@ -7,7 +7,7 @@ experiment is smaller than the protocol asks.
 
 from collections.abc import Sequence
 
-from hfr_bench.lab import mix_tables
+from hfr_bench.lab import disagree, fronts, mix_tables, tables_beliefs
 from hfr_bench.lab.cells import (
     GEAR,
     Cell,
@@ -59,10 +59,12 @@ def tables(report: Report) -> tuple[Table, ...]:
     wheres: tuple[float | str, ...] = (POOLED, *single)
     made += [table for where in wheres for table in safety(report, where)]
     made += [differences(report, rate) for rate in (None, 0.0, *single)]
-    made += [costs(report), *further(report)]
+    made += [fronts.table(report), costs(report), *further(report)]
     made += [*mix_tables.whole_mixes(report), *mix_tables.effects(report)]
     made += [delivery(report), *delivery_by_arm(report), organic(report), *observations(report)]
+    made += [tables_beliefs.together(report), *tables_beliefs.by_arm(report)]
     made += [exposure(report), forks(report), divergence(report), states(report)]
+    made += [disagree.table(report)]
     made += [cohorts(report), voids(report), checks(report)]
     return tuple(table for table in made if table is not None)
 
@@ -178,7 +180,7 @@ def differences(report: Report, rate: float | None) -> Table | None:
     legend = (
         "First arm minus second, same tasks, seeds and faults. pp: percentage points; (a:b): "
         "pairs in which only the first, only the second arm has it. Too few differ: in fewer "
-        f"than 10 {report.unit}s."
+        f"than 10 {report.unit}s. Exploratory, uncorrected: claims are judged under hypotheses."
     )
     where: float | str = POOLED if rate is None else rate
     return titled(report, f"Paired differences, {named(report, where)}", header, rows, legend)

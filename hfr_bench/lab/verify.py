@@ -136,10 +136,11 @@ def level_3(work: Work, frozen: Frozen) -> Iterator[Check]:
     book = read_book(work.folder / SCHEDULES)
     made = analyse(prereg, lock, plan, work.store, book.schedule, frozen.content.kinds)
     yield from _ended(made)
-    made = with_review(made, Experiment(work.folder, prereg, lock, plan, book))
+    experiment = Experiment(work.folder, prereg, lock, plan, book)
+    made = with_review(made, experiment)
     yield _numbers(work, made)
     yield _says(work, made)
-    yield from _pages(work, made)
+    yield from _pages(work, made, experiment)
 
 
 def _ended(made: Report) -> Iterator[Check]:
@@ -233,11 +234,11 @@ def _says(work: Work, made: Report) -> Check:
     return judge(3, "bundle.json follows from the traces", differences(said, again), fine)
 
 
-def _pages(work: Work, made: Report) -> Iterator[Check]:
+def _pages(work: Work, made: Report, experiment: Experiment) -> Iterator[Check]:
     """What people read is that report, rendered. Other versions may lay it out otherwise."""
     by, here = _environment(work), environment()
     # A bundle may have been made where no page could be drawn.
-    for name, text in pages(made, drawn="report.html" in work.kept).items():
+    for name, text in pages(made, experiment, drawn="report.html" in work.kept).items():
         said = work.kept.get(name)
         if name == seal.REPORT:
             continue

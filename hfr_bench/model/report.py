@@ -4,6 +4,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from hfr_bench.model.findings import BeliefRow, DisagreementRow, FrontRow
 from hfr_bench.model.looks import LookRow
 from hfr_bench.model.mixed import KindEffect, MixAnswer
 from hfr_bench.model.record import Record, is_unset
@@ -311,7 +312,7 @@ class Report(Record):
     seed and point. `further`, `further_contrasts`: metrics of `stats.further`, at rate 0 and over
     all rates above it. `utility`, `coverage`: at registered prices, and risk against coverage.
     `look`: the registered look that this is; `level` is then that look's own. `deviations`: what is
-    not as registered.
+    not as registered. `fronts`, `beliefs`, `disagreements`: see `model.findings`.
     """
 
     name: str
@@ -365,6 +366,9 @@ class Report(Record):
     coverage: tuple[CoverageRow, ...] = Field(default=(), exclude_if=is_unset)
     look: LookRow | None = Field(default=None, exclude_if=is_unset)
     deviations: tuple[DeviationRow, ...] = Field(default=(), exclude_if=is_unset)
+    fronts: tuple[FrontRow, ...] = Field(default=(), exclude_if=is_unset)
+    beliefs: tuple[BeliefRow, ...] = Field(default=(), exclude_if=is_unset)
+    disagreements: tuple[DisagreementRow, ...] = Field(default=(), exclude_if=is_unset)
 
     @property
     def unit(self) -> str:

@@ -5,7 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from hfr_bench.lab.analyse import analyse
+from hfr_bench.lab.store import Store
+from hfr_bench.model.report import Report
 from hfr_bench.testing.bundled import Ready, ready, reseal
+from hfr_bench.testing.experiments import planned, some_faults, write_all
+from hfr_bench.testing.results import KINDS as RESULT_KINDS
 
 
 @pytest.fixture(scope="session")
@@ -33,3 +38,13 @@ def toy_bundle(drawn_bundle: Path, tmp_path_factory: pytest.TempPathFactory) -> 
 def forged(toy_bundle: Path, tmp_path: Path) -> Path:
     """A copy of the bundle, free to be forged."""
     return Path(shutil.copytree(toy_bundle, tmp_path / "b"))
+
+
+@pytest.fixture(scope="session")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Report:
+    """A report of four arms at two rates; an own fixture of a test file goes before it."""
+    folder = tmp_path_factory.mktemp("reported")
+    arms = ("no_retry", "always_escalate", "hfr", "blind_resend")
+    plan = planned(arms, tasks=30, rates=(0.0, 0.2, 0.4), faults=some_faults)
+    write_all(folder, plan)
+    return analyse(plan.prereg, plan.lock, plan.rows, Store(folder), plan.schedule, RESULT_KINDS)

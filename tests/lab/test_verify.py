@@ -37,7 +37,7 @@ def report_anew(forged, toy, seed=None):
     report = analyse(experiment.prereg, lock, experiment.plan, Store(forged),
                      experiment.book.schedule, toy.content.kinds)  # fmt: skip
     report = report.model_copy(update={"prereg_digest": experiment.lock.prereg_digest})
-    for name, data in pages(report, drawn=False).items():
+    for name, data in pages(report, experiment, drawn=False).items():
         (forged / name).write_bytes(data)
     says = Bundle.loads((forged / "bundle.json").read_bytes())
     says = says.model_copy(update={"traces_digest": report.traces_digest})
