@@ -285,8 +285,11 @@ def _voids(report: Report) -> Section:
 
 
 def _hypotheses(report: Report) -> Section:
-    shown = views(report, [render.hypotheses(report), tests(report), left_out(report)])
-    return Section("hypotheses", "Hypotheses", () if shown else ("None registered.",), shown)
+    shown = views(report, [render.hypotheses(report), tests(report)])
+    text = () if shown else ("None registered.",)
+    more = _fold(report, "One part left out", left_out(report))
+    folded = (more,) if more.tables else ()
+    return Section("hypotheses", "Hypotheses", text, shown, more=folded)
 
 
 def _deviations(report: Report) -> Section:

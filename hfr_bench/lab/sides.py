@@ -31,7 +31,7 @@ LINES = 240
 BEFORE = 3
 """Steps that are shown before the first fault that either trial met."""
 WHATS: tuple[str, ...] = get_args(What)
-_DONE = ("try", "seen", "fault", "effect", "answer")
+_DONE = ("try", "seen", "fault", "effect")
 _KEY = re.compile(r", key [0-9a-f]+")
 
 Row = tuple[int, int, int]

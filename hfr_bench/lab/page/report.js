@@ -66,12 +66,12 @@
     const list = make("ol");
     for (const [ms, attempt, what, text, mark] of told) {
       const name = word(mark), item = make("li", name);
-      item.append(make("time", "", seconds(ms)), make("b", "", read().what[what]),
-        ` ${word(text)}`);
+      const said = make("span", "", `${word(text)} `);
       if (attempt > 1 && read().what[what] === "try") {
-        item.append(make("i", "", `attempt ${attempt}`));
+        said.append(make("i", "", `attempt ${attempt} `));
       }
-      if (name) item.append(make("i", "mark", name));
+      if (name) said.append(make("i", "mark", name));
+      item.append(make("time", "", seconds(ms)), make("b", "", read().what[what]), said);
       list.append(item);
     }
     if (word(end)) list.append(make("li", "end", word(end)));
@@ -92,14 +92,17 @@
       row.append(Object.assign(make("td", "", text), {colSpan: 3}));
       body.append(row);
     };
-    const zeros = trials.filter((trial) => trial.zero !== null);
-    whole(zeros.length
-      ? `0 s is the first injected fault: ${zeros.map((trial) =>
-        `${trial.arm} at ${seconds(trial.zero)} of trial time`).join(", ")}.`
-      : "Neither trial met a planned fault; 0 s is the beginning.");
-    trials.forEach((trial) => {
-      if (trial.from) whole(`${trial.arm}: ${trial.from} earlier step(s) are not shown.`);
-    });
+    const each = (told) => (told[0] === told[1]
+      ? `both ${told[0]}`
+      : trials.map((trial, n) => `${trial.arm} ${told[n]}`).join(", "));
+    whole(trials.some((trial) => trial.zero !== null)
+      ? `The first injected fault, here 0 s: ${each(trials.map((trial) => (trial.zero === null
+        ? "met none (0 s is its beginning)"
+        : `at ${seconds(trial.zero)} of trial time`)))}.`
+      : "Neither trial met an injected fault; 0 s is the beginning.");
+    if (trials.some((trial) => trial.from)) {
+      whole(`Earlier steps that are not shown: ${each(trials.map((trial) => trial.from))}.`);
+    }
     const steps = (side, n) =>
       n < 0 ? undefined : trials[side].steps[n - trials[side].from];
     let alike = [], parted = false;
@@ -131,15 +134,16 @@
       both.forEach((step, side) => {
         const cell = make("td");
         cell.dataset.arm = trials[side].arm;
-        cell.append(step ? lines(step) : make("span", "nothing", "not taken, or not shown"));
+        const lacking = [i, j][side] < 0 ? "no such step" : "not shown";
+        cell.append(step ? lines(step) : make("span", "nothing", lacking));
         row.append(cell);
       });
       body.append(row);
     }
     flush();
-    trials.forEach((trial) => {
-      if (trial.after) whole(`${trial.arm}: ${trial.after} later step(s) are not shown.`);
-    });
+    if (trials.some((trial) => trial.after)) {
+      whole(`Later steps that are not shown: ${each(trials.map((trial) => trial.after))}.`);
+    }
     return table;
   };
 
