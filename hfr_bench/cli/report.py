@@ -23,10 +23,10 @@ from hfr_bench.model.report import Report
 @click.option(
     "--format",
     "form",
-    type=click.Choice(["text", "md", "html", "csv", "json"]),
+    type=click.Choice(["text", "md", "html", "csv", "json", "latex"]),
     default="text",
     show_default=True,
-    help="What to write; a file named .html, .csv or .json says it by itself.",
+    help="What to write; a file named .html, .csv, .json or .tex says it by itself.",
 )
 @click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
 @click.option(
@@ -52,7 +52,8 @@ def report(
 ) -> int:
     """What FOLDER's experiment found: headline, paired differences, audit, controls, hypotheses.
 
-    Text is one page, or all of it with --full; md, html, csv and json are always complete.
+    Text is one page, or all of it with --full; md, html, csv and json are always
+    complete; latex has the claims, tables A, B and C and the paired differences, for a paper.
     """
     experiment = load(folder)
     check_owner(experiment)
@@ -101,7 +102,7 @@ def _form(form: str, as_json: bool, output: Path | None) -> str:
     if as_json or form != "text" or output is None:
         return "json" if as_json else form
     suffix = output.suffix.removeprefix(".").lower()
-    return suffix if suffix in ("html", "csv", "json") else "md"
+    return {"html": "html", "csv": "csv", "json": "json", "tex": "latex"}.get(suffix, "md")
 
 
 def _written(made: Report, form: str, experiment: Experiment, store: Store) -> str:
@@ -116,7 +117,8 @@ def _written(made: Report, form: str, experiment: Experiment, store: Store) -> s
             ) from error
         plan, schedules = experiment.plan, experiment.book.schedule
         return render_html.to_html(made, sides(made, plan, store, schedules))
-    from hfr_bench.lab import render  # noqa: PLC0415 - keeps other verbs free of its imports
+    from hfr_bench.lab import render, render_latex  # noqa: PLC0415 - keeps other verbs free of it
 
     writers = {"md": render.to_markdown, "csv": render.to_csv, "json": render.to_json}
+    writers["latex"] = render_latex.to_latex
     return writers[form](made)
