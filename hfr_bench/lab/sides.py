@@ -115,6 +115,19 @@ def _done(step: StepLines) -> list[tuple[int, str, str, str]]:
     ]
 
 
+def cut(steps: Sequence[StepLines]) -> list[StepLines]:
+    """Whole steps up to LINES lines; a first one that is longer by itself is cut, and says so."""
+    kept, room = list[StepLines](), LINES
+    for step in steps:
+        if room < len(step.lines) and kept:
+            break
+        more = len(step.lines) - LINES
+        end = f"{step.end}; {more} more line(s)" if more > 0 else step.end
+        kept.append(step.model_copy(update={"lines": step.lines[:LINES], "end": end}))
+        room -= len(step.lines)
+    return kept
+
+
 def _first_fault(made: Timeline) -> tuple[int, int] | None:
     """Index of the step with the first injected fault, and when it came."""
     for n, step in enumerate(made.steps):
@@ -140,11 +153,11 @@ class _Packed:
                 self.trials[made.trial_id] = self._trial(made)
                 self.size += len(json.dumps(self.trials[made.trial_id], separators=(",", ":")))
         rows = list(aligned(ours.steps, theirs.steps))
-        from_, of = zip(*(self._kept(made) for made in (ours, theirs)), strict=True)
+        first, end = zip(*(self._kept(made) for made in (ours, theirs)), strict=True)
         kept = [
             (i, j, same)
             for i, j, same in rows
-            if from_[0] <= i < of[0] or from_[1] <= j < of[1]
+            if first[0] <= i < end[0] or first[1] <= j < end[1]
         ]  # fmt: skip
         self.pairs.append({"sides": [ours.trial_id, theirs.trial_id], "rows": kept})
         self.size += 9 * len(kept)
@@ -161,16 +174,11 @@ class _Packed:
         first = max(0, fault[0] - BEFORE) if fault else 0
         zero = fault[1] if fault else began
         steps: list[Any] = []
-        room = LINES
-        for step in made.steps[first:]:
-            if room < len(step.lines) and steps:
-                break
-            room -= len(step.lines)
-            lines = step.lines[:LINES]
+        for step in cut(made.steps[first:]):
             told = [
                 [round((line.t_us - zero) / 1000), line.attempt, WHATS.index(line.what),
                  self._word(line.text), self._word(line.mark)]
-                for line in lines
+                for line in step.lines
             ]  # fmt: skip
             steps.append([self._word(step.title), self._word(step.end), told])
         return {

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from hfr_bench.lab.analyse import analyse
+from hfr_bench.lab.sides import Sides, sides
 from hfr_bench.lab.store import Store
 from hfr_bench.model.report import Report
 from hfr_bench.testing.bundled import Ready, ready, reseal
@@ -41,10 +42,18 @@ def forged(toy_bundle: Path, tmp_path: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
-def report(tmp_path_factory: pytest.TempPathFactory) -> Report:
-    """A report of four arms at two rates; an own fixture of a test file goes before it."""
+def reported(tmp_path_factory: pytest.TempPathFactory) -> tuple[Report, Sides]:
+    """A report of four arms at two rates, and the disagreements that its page shows."""
     folder = tmp_path_factory.mktemp("reported")
     arms = ("no_retry", "always_escalate", "hfr", "blind_resend")
     plan = planned(arms, tasks=30, rates=(0.0, 0.2, 0.4), faults=some_faults)
     write_all(folder, plan)
-    return analyse(plan.prereg, plan.lock, plan.rows, Store(folder), plan.schedule, RESULT_KINDS)
+    store = Store(folder)
+    made = analyse(plan.prereg, plan.lock, plan.rows, store, plan.schedule, RESULT_KINDS)
+    return made, sides(made, plan.rows, store, plan.schedule)
+
+
+@pytest.fixture(scope="session")
+def report(reported: tuple[Report, Sides]) -> Report:
+    """The report alone; an own fixture of a test file goes before it."""
+    return reported[0]

@@ -13,10 +13,8 @@ from hfr_bench.model.report import HypothesisRow
 
 TEX = shutil.which("pdflatex")
 DOCUMENT = r"\documentclass{article}\usepackage{booktabs,graphicx}\begin{document}%s\end{document}"
-NASTY = (
-    r"""\input{x} {a} $b$ &c #d _e %f ~g ^h <i> |j| "k" ≤ ≥ … ± é -- [l] * -1"""
-    + "\u00d7 \u2013 \u2014"
-)
+NASTY = r"""\input{x} {a} $b$ &c #d _e %f ~g ^h <i> |j| "k" ≤ ≥ … ± é -- [l] * -1"""
+NASTY += "\u00d7 \u2013 \u2014"
 
 
 @pytest.fixture

@@ -202,7 +202,8 @@ def test_csv_has_a_row_for_every_number(report):
     rows = list(csv.DictReader(io.StringIO(to_csv(report))))
     assert tuple(rows[0]) == COLUMNS
     told = (report.estimates, report.contrasts, report.hypotheses, report.exposure, report.audit)
-    told += (report.divergence, report.effects, report.left_out)
+    told += (report.divergence, report.effects, report.left_out, report.fronts, report.beliefs)
+    told += tuple((row,) * 4 for row in report.disagreements)  # a line a sort
     told += (report.further, report.further_contrasts, report.coverage, *[report.utility] * 5)
     of_arms = {"organic": 2, "void": 1, "void bounds": 2}
     arms = sum(of_arms.values()) * len(report.arms)
