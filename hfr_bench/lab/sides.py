@@ -94,24 +94,37 @@ def _told(store: Store, of: Disagreement, arm: str, schedule: FaultSchedule) -> 
         return None
 
 
-def aligned(ours: Sequence[StepLines], theirs: Sequence[StepLines]) -> Iterator[Row]:
-    """Steps of two trials side by side: what has the same title in the same order is one row."""
+def aligned(ours: Sequence[StepLines], theirs: Sequence[StepLines]) -> list[Row]:
+    """Steps of two trials side by side: what has the same title in the same order is one row.
+
+    Alike is what asked, got and did the same. Where that holds to the end, so that the arms only
+    ended otherwise, what they decided must be the same as well.
+    """
+    rows = list(_rows(ours, theirs, _DONE))
+    parted = any(not same for _, _, same in rows)
+    return rows if parted else list(_rows(ours, theirs, (*_DONE, "decide")))
+
+
+def _rows(
+    ours: Sequence[StepLines], theirs: Sequence[StepLines], whats: Sequence[str]
+) -> Iterator[Row]:
     one, other = ([step.title for step in steps] for steps in (ours, theirs))
     for op, i, i_end, j, j_end in SequenceMatcher(None, one, other, autojunk=False).get_opcodes():
         if op == "equal":
             for k in range(i_end - i):
-                yield i + k, j + k, int(_done(ours[i + k]) == _done(theirs[j + k]))
+                same = _said(ours[i + k], whats) == _said(theirs[j + k], whats)
+                yield i + k, j + k, int(same)
         else:
             yield from ((k, -1, 0) for k in range(i, i_end))
             yield from ((-1, k, 0) for k in range(j, j_end))
 
 
-def _done(step: StepLines) -> list[tuple[int, str, str, str]]:
-    """What was asked, answered and done; not when, nor what was thought, nor under which key."""
+def _said(step: StepLines, whats: Sequence[str]) -> list[tuple[int, str, str, str]]:
+    """A step's lines of some sorts; not when they came, nor under which key."""
     return [
         (line.attempt, line.what, _KEY.sub("", line.text), line.mark)
         for line in step.lines
-        if line.what in _DONE
+        if line.what in whats
     ]
 
 
@@ -152,7 +165,7 @@ class _Packed:
             if made.trial_id not in self.trials:
                 self.trials[made.trial_id] = self._trial(made)
                 self.size += len(json.dumps(self.trials[made.trial_id], separators=(",", ":")))
-        rows = list(aligned(ours.steps, theirs.steps))
+        rows = aligned(ours.steps, theirs.steps)
         first, end = zip(*(self._kept(made) for made in (ours, theirs)), strict=True)
         kept = [
             (i, j, same)

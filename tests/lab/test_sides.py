@@ -24,7 +24,7 @@ steps = st.lists(st.sampled_from("abc").map(step), max_size=8)
 
 @given(steps, steps)
 def test_every_step_of_both_sides_is_there_once_and_in_order(ours, theirs):
-    rows = list(aligned(ours, theirs))
+    rows = aligned(ours, theirs)
     assert [i for i, _, _ in rows if i >= 0] == list(range(len(ours)))
     assert [j for _, j, _ in rows if j >= 0] == list(range(len(theirs)))
     assert all(i >= 0 or j >= 0 for i, j, _ in rows)
@@ -34,11 +34,12 @@ def test_every_step_of_both_sides_is_there_once_and_in_order(ours, theirs):
 def test_alike_is_what_was_asked_and_done_under_whatever_key_and_thought():
     one = step("a", "tool:a #1, R2, key 0a1b2c3d")
     other = step("a", "tool:a #1, R2, key ffffffff")
-    assert list(aligned([one], [other])) == [(0, 0, 1)]
+    assert aligned([one], [other]) == [(0, 0, 1)]
+    later = step("b", "y")
     thought = one.model_copy(update={"lines": (*one.lines, *step("", "x", what="decide").lines)})
-    assert list(aligned([thought], [other])) == [(0, 0, 1)]
+    assert aligned([thought, later], [other, step("b", "z")]) == [(0, 0, 1), (1, 1, 0)]
     did = one.model_copy(update={"lines": (*one.lines, *step("", "x", what="effect").lines)})
-    assert list(aligned([did], [other])) == [(0, 0, 0)]
+    assert aligned([did], [other]) == [(0, 0, 0)]
 
 
 def test_the_data_tells_both_trials_from_their_first_fault(reported):
@@ -62,6 +63,17 @@ def test_the_data_tells_both_trials_from_their_first_fault(reported):
         assert not faults or faults[0] == 0
         marks |= {data["what"][line[2]] for _, _, lines in trial["steps"] for line in lines}
     assert {"try", "seen", "fault", "effect"} <= marks <= set(WHATS)
+
+
+def test_arms_that_only_end_otherwise_part_where_they_decide_otherwise():
+    failed, called = (
+        step("a", "x").model_copy(
+            update={"lines": (*step("", "x").lines, *step("", end, what="decide").lines)}
+        )
+        for end in ("FAIL", "ESCALATE")
+    )
+    assert aligned([failed], [called]) == [(0, 0, 0)]
+    assert aligned([failed], [failed]) == [(0, 0, 1)]
 
 
 @pytest.fixture
