@@ -39,6 +39,9 @@ def believed(events: Iterable[TraceEvent], meetings: Iterable[Meeting]) -> Belie
         elif body.type == "attempt_ended":
             if agents and line in live:
                 met = live[line]
+            elif line in live:  # a call made for the strategy: what it says next is about that
+                close()
+                met, told = _NOTHING, True
         elif body.type == "decided" and body.fault_class is not None and not told:
             found[met, str(body.fault_class)] += 1
             told = True

@@ -3,18 +3,19 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from hfr_bench.lab.cells import ROLES, Cell, Table, head, named, ordered, titled
+from hfr_bench.lab.cells import ROLES, Cell, Table, faulty, ordered, short, titled
 from hfr_bench.model.findings import FrontRow
 from hfr_bench.model.prereg import Preregistration
 from hfr_bench.model.report import POOLED, Report
 from hfr_bench.model.trial import TrialResult
 from hfr_bench.stats.estimate import Setting
+from hfr_bench.stats.metrics import METRICS
 from hfr_bench.stats.pareto import SPENT, membership
 
 LEGEND = (
-    "On the front: no other arm does as well in success, spending and harm, and better in one. "
-    "Behind it: in what share of the resamples that holds; all arms share them, so it takes the "
-    "pairing along. It is no p-value: equal arms are on it together. Yardsticks are left out."
+    "In what share of the resamples the arm is on the front: no other does as well in success, "
+    "spending and harm, and better in one. Behind it, whether it is on the front of all that was "
+    "measured. All arms share the resamples. No p-value. Yardsticks are left out."
 )
 
 
@@ -60,14 +61,17 @@ def table(report: Report) -> Table | None:
         for arm in ordered(report)
         if any((arm, *column) in found for column in columns)
     ]
-    places = {where: named(report, where) for where in wheres if where is not None}
-    header = [
-        f"{head(metric, report)}, {places[where]}" for metric, where in columns if where in places
-    ]
-    return titled(report, "Pareto front: who is on it", ("Arm", *header), rows, LEGEND)
+    header = [f"{METRICS[metric].short}, {_place(report, where)}" for metric, where in columns]
+    return titled(report, f"Pareto front, {faulty(report)}", ("Arm", *header), rows, LEGEND)
+
+
+def _place(report: Report, where: float | str | None) -> str:
+    """Where a front was looked at, in a word: the title says what is pooled."""
+    return short(report, where) if isinstance(where, float) else "pooled"
 
 
 def _cell(row: FrontRow | None) -> Cell:
     if row is None:
         return Cell("-")
-    return Cell("on" if row.on_front else "off", "" if row.share is None else f"{row.share:.0%}")
+    place = "on" if row.on_front else "off"
+    return Cell(place) if row.share is None else Cell(f"{row.share:.0%}", place)

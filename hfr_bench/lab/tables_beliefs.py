@@ -42,8 +42,8 @@ def _table(report: Report, title: str, arms: set[str], text: str) -> Table:
     rows = [
         [
             Cell(kind or "(nothing injected)"),
-            *(_count(sums[layer, kind, name]) for name in names),
-            _count(sums[layer, kind, ""]) if kind else Cell("-"),
+            *(Cell(str(sums[layer, kind, name])) for name in names),
+            Cell(str(sums[layer, kind, ""]) if kind else "-"),
             Cell(str(sum(sums[layer, kind, name] for name in (*names, "")))),
         ]
         for layer, kind in kinds
@@ -51,7 +51,3 @@ def _table(report: Report, title: str, arms: set[str], text: str) -> Table:
     words = ", ".join(f"{c.value} {c.name.lower().replace('_', ' ')}" for c in FaultClass)
     header = ("Kind", *names, "None", "Attempts")
     return titled(report, title, header, rows, f"{text}{LEGEND} {words}.")
-
-
-def _count(n: int) -> Cell:
-    return Cell(str(n) if n else ".")

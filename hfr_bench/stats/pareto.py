@@ -14,7 +14,7 @@ import numpy as np
 
 from hfr_bench.model.trial import TrialResult
 from hfr_bench.stats.bootstrap import Floats
-from hfr_bench.stats.estimate import Measured, Setting, measure, pair_key
+from hfr_bench.stats.estimate import Measured, Setting, measure
 from hfr_bench.stats.metrics import METRICS
 
 SPENT = ("cost_mean", "p95")
@@ -41,7 +41,7 @@ def membership(
         setting: the shared weight matrix, shape (tasks, resamples).
         spent: metrics of which less is better.
     """
-    listed = [sorted(trials, key=pair_key) for trials in arms.values()]
+    listed = list(arms.values())
     names = dict.fromkeys((SUCCESS, HARM, *spent))
     found = {
         name: dict(zip(arms, measure(METRICS[name], listed, setting), strict=True))

@@ -45,6 +45,8 @@ def test_faults_of_calls_made_for_the_strategy_are_not_the_agents():
     look = sent(LOOK).model_copy(update={"purpose": "reconcile"})
     events = trace(sent(MODEL), timed_out(), decided(T3), look, timed_out(), decided(T4))
     assert believed(events, [met(1), met(4, "lost")]) == (("model", "busy", "T3", 1),)
+    prepared = trace(sent(MODEL), answered(), look, timed_out(), decided(T4), sent(MODEL))
+    assert believed(prepared, [met(3, "lost")]) == ()
 
 
 def test_nothing_injected_and_nothing_named_is_nothing():
@@ -73,8 +75,8 @@ def test_the_table_crosses_kinds_with_classes(told):
     table = together(told)
     assert table.header == ("Kind", "T2", "T4", "V1", "None", "Attempts")
     assert [[cell.main for cell in row] for row in table.rows] == [
-        ["busy", "1", "5", ".", "2", "8"],
-        ["(nothing injected)", ".", ".", "3", "-", "3"],
+        ["busy", "1", "5", "0", "2", "8"],
+        ["(nothing injected)", "0", "0", "3", "-", "3"],
     ]
     assert [t.title.split(" | ")[0] for t in by_arm(told)] == [
         "Injected, and taken for: no_retry", "Injected, and taken for: hfr",

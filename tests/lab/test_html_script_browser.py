@@ -1,29 +1,22 @@
 """The page's script in a real browser: tables are sorted, timelines made when they are opened."""
 
-import html
 import json
-import re
-import shutil
-import subprocess
 
 import pytest
 
+from hfr_bench.lab.analyse import analyse
 from hfr_bench.lab.render_html import to_html
+from hfr_bench.lab.sides import sides
+from hfr_bench.lab.store import Store
+from hfr_bench.testing.browser import BROWSER, MISSING, ask
+from hfr_bench.testing.experiments import planned, some_faults, write_all
+from hfr_bench.testing.results import KINDS
 
-NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
-BROWSER = next((path for name in NAMES if (path := shutil.which(name))), None)
+pytestmark = [pytest.mark.browser, pytest.mark.skipif(BROWSER is None, reason=MISSING)]
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(BROWSER is None, reason=f"no browser ({NAMES[0]}, ...): install chromium"),
-]
-
-# Asks the page in a frame; what is found goes into the title, as JSON.
-FRAME = """<!doctype html><body><iframe width="{width}" height="900" srcdoc="{page}"></iframe>
-<script>
-addEventListener("load", () => {{
-  const page = document.querySelector("iframe").contentDocument, root = page.documentElement;
-  const table = page.querySelector("#first table"), column = 1, found = {{}};
+SCRIPT = """
+  const root = page.documentElement;
+  const table = page.querySelector("#first table"), column = 1;
   const read = () => [...table.tBodies[0].rows].map(row => [row.cells[0].textContent,
     row.cells[column].firstChild.textContent.trim(), row.className]);
   const head = table.tHead.rows[0].cells[column], button = head.querySelector("button");
@@ -31,15 +24,15 @@ addEventListener("load", () => {{
   found.focused = page.activeElement === button;
   found.orders = [read()];
   found.sorts = [];
-  for (let n = 0; n < 3; n++) {{
+  for (let n = 0; n < 3; n++) {
     button.click();
     found.sorts.push(head.getAttribute("aria-sort"));
     found.orders.push(read());
-  }}
+  }
   const cases = [...page.querySelectorAll("details.case")];
   found.before = page.querySelectorAll("table.sides").length;
   for (const more of page.querySelectorAll("details")) more.open = true;
-  setTimeout(() => {{
+  setTimeout(() => {
     found.cases = cases.length;
     found.after = page.querySelectorAll("table.sides").length;
     found.faults = page.querySelectorAll("table.sides tr.fault").length;
@@ -48,30 +41,20 @@ addEventListener("load", () => {{
     found.overflow = root.scrollWidth - root.clientWidth;
     const reach = "a, button, summary, [tabindex='0']";
     found.unreachable = [...page.querySelectorAll(reach)].filter(one => one.tabIndex < 0).length;
-    document.body.dataset.found = JSON.stringify(found);
-  }}, 50);
-}});
-</script>"""
+    done();
+  }, 50);
+"""
+
+
+@pytest.fixture(scope="module")
+def text(reported):
+    return to_html(*reported)
 
 
 @pytest.fixture(scope="module", params=[(1300, False), (480, True)], ids=["wide", "narrow-dark"])
-def found(request, reported, tmp_path_factory):
-    """What was found on the page, and the browser's log."""
-    (width, dark), folder = request.param, tmp_path_factory.mktemp("page")
-    path = folder / "frame.html"
-    path.write_text(FRAME.format(width=width, page=html.escape(to_html(*reported))))
-    done = subprocess.run(
-        [
-            str(BROWSER), "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom",
-            "--enable-logging=stderr", "--window-size=1500,1000", "--virtual-time-budget=3000",
-            f"--blink-settings=preferredColorScheme={0 if dark else 1}",
-            f"--user-data-dir={folder / 'profile'}", path.as_uri(),
-        ],
-        capture_output=True, text=True, check=True, timeout=200,
-    )  # fmt: skip
-    assert "CONSOLE" not in done.stderr, done.stderr
-    (told,) = re.findall(r'data-found="([^"]*)"', done.stdout)
-    return json.loads(html.unescape(told))
+def found(request, text, tmp_path_factory):
+    width, dark = request.param
+    return ask(text, SCRIPT, tmp_path_factory.mktemp("page"), width, dark=dark)
 
 
 def test_a_header_sorts_up_down_and_back_with_yardsticks_last(found):
@@ -100,3 +83,19 @@ def test_timelines_are_made_when_a_pair_is_opened(found, reported):
 def test_it_fits_and_all_of_it_is_reached_by_keyboard(found):
     assert found["overflow"] == 0
     assert found["unreachable"] == 0
+
+
+@pytest.mark.slow
+def test_twenty_thousand_trials_are_still_a_page(tmp_path):
+    arms = ("no_retry", "hfr", "blind_resend", "always_escalate", "exp_retry", "degrade_only")
+    plan = planned(arms, tasks=830, rates=(0.0, 0.1, 0.2, 0.4), faults=some_faults)
+    assert len(plan.rows) > 20_000
+    write_all(tmp_path, plan)
+    store = Store(tmp_path)
+    report = analyse(plan.prereg, plan.lock, plan.rows, store, plan.schedule, KINDS)
+    told = sides(report, plan.rows, store, plan.schedule)
+    text = to_html(report, told)
+    assert len(text.encode()) < 5_000_000
+    found = ask(text, SCRIPT, tmp_path, 1300)
+    assert found["overflow"] == 0
+    assert found["after"] == len(told.cases) > 10
