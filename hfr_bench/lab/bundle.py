@@ -159,11 +159,11 @@ def pages(report: Report, experiment: Experiment, *, drawn: bool = True) -> dict
     }
     if drawn:
         with suppress(ImportError):
-            from hfr_bench.lab import render_html  # noqa: PLC0415 - a second to load
+            from hfr_bench.lab.render_html import to_html  # noqa: PLC0415 - a second to load
 
             plan, store = experiment.plan, Store(experiment.path)
             told = sides(report, plan, store, experiment.book.schedule)
-            made["report.html"] = render_html.to_html(report, told)
+            made["report.html"] = to_html(report, told)
     return {name: text.encode() for name, text in made.items()}
 
 

@@ -98,4 +98,4 @@ def test_twenty_thousand_trials_are_still_a_page(tmp_path):
     assert len(text.encode()) < 5_000_000
     found = ask(text, SCRIPT, tmp_path, 1300)
     assert found["overflow"] == 0
-    assert found["after"] == len(told.cases) > 10
+    assert found["after"] == len(told.cases) >= 10

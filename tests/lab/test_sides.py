@@ -78,7 +78,7 @@ def test_arms_that_only_end_otherwise_part_where_they_decide_otherwise():
 
 @pytest.fixture
 def experiment(tmp_path):
-    plan = planned(tasks=20, rates=(0.0, 0.5), faults=some_faults)
+    plan = planned(("no_retry", "hfr", "blind_resend"), 20, (0.0, 0.5), some_faults)
     write_all(tmp_path, plan)
     store = Store(tmp_path)
     report = analyse(plan.prereg, plan.lock, plan.rows, store, plan.schedule, KINDS)
@@ -91,6 +91,14 @@ def test_what_there_is_no_room_for_is_named_and_not_shown(experiment):
     assert numbers[0] == 0
     assert set(numbers[1:]) == {None}
     assert len(told.data) < len(sides(*experiment).data)
+
+
+def test_the_budget_is_kept_but_for_the_pair_that_meets_it(experiment):
+    whole = sides(*experiment)
+    budget = len(whole.data) // 3
+    told = sides(*experiment, budget=budget)
+    assert 0 < sum(case.number is None for case in told.cases) < len(told.cases)
+    assert len(told.data) < budget + len(whole.data) / len(whole.cases) * 2
 
 
 def test_equal_experiments_give_equal_data(experiment):
