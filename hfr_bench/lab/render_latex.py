@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from hfr_bench.lab import tables
 from hfr_bench.lab.cells import Cell, Table, flat, yardsticks
 from hfr_bench.lab.render import hypotheses, verdict
+from hfr_bench.lab.reviewed import reviewed
 from hfr_bench.lab.tables_confirm import tests
 from hfr_bench.model.report import POOLED, Report
 
@@ -50,7 +51,7 @@ def escaped(text: str) -> str:
 
 
 def to_latex(report: Report) -> str:
-    """Claims and tables A, B, C as floats; equal reports give equal bytes."""
+    """Claims, tables A, B, C, differences, ratings: floats; equal reports give equal bytes."""
     shown = [
         hypotheses(report),
         tests(report),
@@ -58,6 +59,7 @@ def to_latex(report: Report) -> str:
         tables.recovery(report, POOLED),
         *tables.safety(report, POOLED),
         tables.differences(report, None),
+        *reviewed(report.review),
     ]
     about = (
         f"{report.title} ({report.origin.value})",

@@ -8,6 +8,7 @@ import pytest
 from hfr_bench.lab.analyse import analyse
 from hfr_bench.lab.render import to_csv, to_json, to_markdown
 from hfr_bench.lab.render_html import to_html
+from hfr_bench.lab.render_latex import to_latex
 from hfr_bench.lab.review.book import append, read
 from hfr_bench.lab.review.session import drawn
 from hfr_bench.lab.review.summary import CHECKER, MAJORITY, summarise, with_review
@@ -161,10 +162,11 @@ def report(rated):
 
 
 def test_every_format_has_the_section(report):
-    text, page = to_markdown(report), to_html(report)
+    text, page, latex = to_markdown(report), to_html(report), to_latex(report)
     for title in ("Blinded spot check", "What people found", "Agreement"):
         assert f"## {title} | rehearsal" in text
         assert title in page
+        assert rf"\caption{{{title} \textbf{{(rehearsal)}}." in latex
     assert 'id="review"' in page
     rows = list(csv.DictReader(io.StringIO(to_csv(report))))
     assert {r["metric"] for r in rows if r["row"] == "agreement"} == {"raw", "kappa", "alpha"}
