@@ -14,6 +14,7 @@ import pytest
 from hfr_bench.cli.main import run
 from hfr_bench.lab.register import load as load_experiment
 from hfr_bench.lab.store import Store
+from hfr_bench.owner import run_id
 
 pytestmark = [pytest.mark.docker, pytest.mark.slow, pytest.mark.timeout(7200)]
 
@@ -113,12 +114,7 @@ def test_every_trial_says_which_image_it_ran_in(lost):
     assert load_experiment(lost).lock.sources[0].task_digests.keys() == set(TASKS)
 
 
-def test_nothing_is_left_in_the_engine(lost, engine, rows):
-    assert run(["run", str(lost), "--data-dir", str(rows)]) == 0  # reaps whatever was left
-    runs = {
-        label
-        for container in engine.containers(all=True)
-        if (label := container["Labels"].get("hfr.run"))
-        and container["Image"].startswith("hfr-bench/swe_bench-")
-    }
-    assert runs == set()
+def test_nothing_is_left_in_the_engine(lost, engine):
+    ours = {"label": f"hfr.run={run_id(lost, load_experiment(lost).prereg.digest())}"}
+    assert engine.containers(all=True, filters=ours) == []
+    assert engine.networks(filters=ours) == []
