@@ -59,6 +59,12 @@ def test_what_failing_and_marked_commands_say_is_masked(said: str, told: str) ->
     assert masked(said, "/no/such/place") == told
 
 
+@given(st.text(alphabet="sed: Ab1;=hfrcal-\n /bin.0234k", max_size=60))
+def test_what_is_masked_stays_as_it_is(said: str) -> None:
+    once = masked(said, "/no/such/place")
+    assert masked(once, "/no/such/place") == once
+
+
 def test_a_command_that_was_ended_says_so() -> None:
     assert read_answer(answer(ran(None, "a", timed_out=True), "/x")) == (
         -1,
