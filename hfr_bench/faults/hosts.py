@@ -176,7 +176,7 @@ def _as_declared(effect: Break, seen: AttemptEnded, before: HostLooked, after: H
             met = UNREACHED.intersection(seen.signs)
             return "" if met else f"declared that somebody is not reached, {_told(seen)}"
         case Breakage.INDEX_LOCK:
-            if "EEXIST" in seen.signs and seen.exit_code in (None, 0):
+            if "EEXIST" in seen.signs and seen.exit_code == 0:
                 return f"declared that a locked index is an error, {_told(seen)}"
         case _:
             pass

@@ -185,6 +185,27 @@ def test_the_kernels_kill_ends_the_call_in_failure() -> None:
     assert "declared a limit of 64 MiB, it was 128" in mismatch("oom", higher)
 
 
+def test_a_restart_is_seen_before_the_call_and_does_not_come_in_its_midst() -> None:
+    assert "not started anew" in mismatch("restart", trace("restart", before=WELL))
+    assert "not started anew" in mismatch("restart", trace("restart", after=WELL))
+    twice = (At(ran("1")), At(ran("1")))
+    assert "should run once" in mismatch("restart", trace("restart", truth=twice))
+
+
+def test_a_lock_lies_there_before_the_call_whatever_the_call_is() -> None:
+    assert "no lock lay" in mismatch("index_lock", trace("index_lock", before=WELL))
+    removed = trace("index_lock", after=WELL, seen={"exit_code": 0})
+    assert mismatch("index_lock", removed) == ""
+    well = trace("index_lock", seen={"exit_code": 0, "signs": ("EEXIST",)})
+    assert "a locked index is an error" in mismatch("index_lock", well)
+
+
+def test_a_call_may_make_room_on_a_full_disk() -> None:
+    """One that shortens a file frees a block; that it met a full disk is told by its answer."""
+    assert mismatch("disk_full", trace("disk_full", after={"free_kib": 4})) == ""
+    assert "4 KiB were free" in mismatch("disk_full", trace("disk_full", before={"free_kib": 4}))
+
+
 # Where the fault stands and the call goes by it: not met, and held to the truth.
 BY = {
     "stall": {"after": {"watched": True}, "seen": {"exit_code": 0}},
