@@ -1,12 +1,19 @@
 """`hfr-bench verify`: whether a bundle's numbers follow from what is in it."""
 
+import secrets
 from pathlib import Path
 
 import click
 
-from hfr_bench.lab.verify import LEVELS, verdict
+from hfr_bench.cli.options import place, place_options
+from hfr_bench.errors import InfrastructureError
+from hfr_bench.lab.verify import DEFAULT, LEVELS, unfinished, verdict
 from hfr_bench.lab.verify import verify as verify_bundle
+from hfr_bench.lab.verify_again import Sample
 from hfr_bench.model.bundle import Verification
+from hfr_bench.plugins import offered
+
+_SEEDS = 1_000_000
 
 
 @click.command()
@@ -14,7 +21,7 @@ from hfr_bench.model.bundle import Verification
 @click.option(
     "--level",
     type=click.IntRange(0, len(LEVELS) - 1),
-    default=len(LEVELS) - 1,
+    default=DEFAULT,
     show_default=True,
     help=", ".join(f"{n} {name}" for n, name in enumerate(LEVELS)) + "; each includes those below.",
 )
@@ -24,17 +31,43 @@ from hfr_bench.model.bundle import Verification
     type=click.Path(path_type=Path, dir_okay=False, exists=True),
     help="Certificates (PEM) trusted to sign timestamps; needs openssl.",
 )
+@click.option(
+    "--sample",
+    type=click.IntRange(1),
+    default=Sample().trials,
+    show_default=True,
+    help="Level 4: so many trials are run again.",
+)
+@click.option(
+    "--sample-seed",
+    type=click.IntRange(0),
+    help="Level 4: draws them; by default another one each time, which is told.",
+)
+@place_options
 @click.option("--json", "as_json", is_flag=True, help="For programs.")
 def verify(
-    bundle: Path, level: int, expect: str | None, timestamp_ca: Path | None, as_json: bool
+    bundle: Path,
+    level: int,
+    expect: str | None,
+    timestamp_ca: Path | None,
+    sample: int,
+    sample_seed: int | None,
+    sandbox: str | None,
+    data_dir: tuple[str, ...],
+    as_json: bool,
 ) -> int:
     """Check BUNDLE, a zip or a directory: integrity, registration, faults, every number.
 
-    Needs no engine, key or network. Exit code 0: verified; 1: not; 2: not a bundle.
+    Needs no engine, key or network, but for level 4, which needs the suites and a sandbox. Exit
+    code 0: verified; 1: not; 2: not a bundle; 3: level 4 could not be gone through here.
     """
-    found = verify_bundle(bundle, level, expect, timestamp_ca)
+    seed = secrets.randbelow(_SEEDS) if sample_seed is None else sample_seed
+    there = place(sandbox, data_dir, tuple(offered("suites")), Path())
+    found = verify_bundle(bundle, level, expect, timestamp_ca, Sample(sample, seed, there))
     click.echo(found.model_dump_json(indent=2) if as_json else _text(found))
-    return 0 if found.verified else 1
+    if not found.verified:
+        return 1
+    return InfrastructureError.exit_code if unfinished(found) else 0
 
 
 def _text(found: Verification) -> str:

@@ -1,8 +1,8 @@
 """From a bundle to a verdict: what it claims follows from what it holds, level by level.
 
-0 integrity, 1 registration, 2 schedules and plan, 3 every number of the report. Needs no engine,
-no key and no network, and believes nothing that it can recompute. docs/bundle.md says what no
-level can prove.
+0 integrity, 1 registration, 2 schedules and plan, 3 every number of the report; these need no
+engine, no key and no network. 4 runs and grades a sample of trials again, and needs the suites.
+Nothing is believed that can be recomputed; docs/bundle.md says what no level can prove.
 """
 
 import json
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from hfr_bench import __version__
-from hfr_bench.errors import BadInputError, HfrError
+from hfr_bench.errors import BadInputError, HfrError, InfrastructureError
 from hfr_bench.lab import render, seal
 from hfr_bench.lab.analyse import analyse
 from hfr_bench.lab.book import read_book
@@ -22,13 +22,17 @@ from hfr_bench.lab.bundle import describe, environment, pages
 from hfr_bench.lab.looks import ends_here, told
 from hfr_bench.lab.register import SCHEDULES, Experiment
 from hfr_bench.lab.review.summary import with_review
+from hfr_bench.lab.verify_again import LEVEL as AGAIN
+from hfr_bench.lab.verify_again import Sample, level_4
 from hfr_bench.lab.verify_files import Work, judge, lay_out, level_0, other_version
 from hfr_bench.lab.verify_frozen import Frozen, level_1, level_2, read_frozen
 from hfr_bench.lab.verify_read import opened
 from hfr_bench.model.bundle import Check, Environment, Verification
 from hfr_bench.model.report import Report
 
-LEVELS = ("integrity", "registration", "schedules", "re-derivation")
+LEVELS = ("integrity", "registration", "schedules", "re-derivation", "re-execution")
+DEFAULT = 3
+"""The highest level that needs nothing but the bundle."""
 
 WORD: tuple[tuple[str, ...], ...] = (
     (
@@ -53,6 +57,7 @@ WORD: tuple[tuple[str, ...], ...] = (
         "what people said when they looked trials over: their ratings are taken as they are",
         "what a token and a tool cost: money is added up from the traces",
     ),
+    ("all of this for the trials that were not in the sample",),
 )
 """What each level leaves to the word of whoever made the bundle."""
 
@@ -61,17 +66,23 @@ _LACKS = " is not there"
 
 
 def verify(
-    path: Path, level: int = 3, expect: str | None = None, authority: Path | None = None
+    path: Path,
+    level: int = DEFAULT,
+    expect: str | None = None,
+    authority: Path | None = None,
+    sample: Sample | None = None,
 ) -> Verification:
     """Verify a bundle up to a level.
 
     Args:
         path: a zip or a directory.
-        level: 0 to 3; each one includes those below.
+        level: 0 to 4; each one includes those below.
         expect: the digest of its manifest (or its beginning), as published elsewhere.
         authority: certificates (PEM) that are trusted to sign timestamps.
+        sample: which trials level 4 runs again, and where.
 
-    Raises BadInputError if it is no bundle at all; what is wrong with one is in the result.
+    Raises BadInputError if it is no bundle at all, InfrastructureError if a trial could not be run
+    again for want of something of ours; what is wrong with a bundle is in the result.
     """
     with tempfile.TemporaryDirectory(prefix="hfr-verify-") as temporary, opened(path) as files:
         try:
@@ -84,7 +95,7 @@ def verify(
             checks.append(_expected(digest, expect.lower()))
         if level > 0:
             work.authority = authority
-            checks += _above(work, level)
+            checks += _above(work, level, sample or Sample())
     return Verification(
         name=work.says.name,
         origin=work.says.origin,
@@ -104,7 +115,7 @@ def _expected(digest: str, expect: str) -> Check:
     return Check(level=0, check="the manifest is the one expected", ok=right, detail=detail)
 
 
-def _above(work: Work, level: int) -> Iterator[Check]:
+def _above(work: Work, level: int, sample: Sample) -> Iterator[Check]:
     """Levels 1 to `level`. A level that cannot be gone through has failed, and says at what."""
     try:
         frozen = read_frozen(work)
@@ -113,10 +124,13 @@ def _above(work: Work, level: int) -> Iterator[Check]:
         told = _told(work, error) + other_version(work.says.dumps().encode())
         yield Check(level=1, check=what, ok=False, detail=told)
         return
-    steps: tuple[Callable[[Work, Frozen], Iterable[Check]], ...] = (level_1, level_2, level_3)
+    steps: tuple[Callable[[Work, Frozen], Iterable[Check]], ...]
+    steps = (level_1, level_2, level_3, lambda work, _: level_4(work, sample))
     for number, step in enumerate(steps[:level], 1):
         try:
             yield from step(work, frozen)
+        except InfrastructureError:  # an engine that is gone, say
+            raise
         # Whatever a stranger's file makes our code do is that file's fault, not a defect of ours.
         except Exception as error:  # noqa: BLE001
             told = f"{type(error).__name__}: {_told(work, error)}"
@@ -275,4 +289,12 @@ def verdict(found: Verification) -> str:
     doubts += [] if found.complete else ["the experiment is INCOMPLETE"]
     doubts += [f"{c.check}: cannot be told, {c.detail}" for c in found.checks if c.ok is None]
     doubt = f"; but {'; '.join(doubts)}" if doubts else ""
-    return f"VERIFIED up to level {found.level} ({LEVELS[found.level]}): {what}{doubt}"
+    level = found.level - unfinished(found)
+    return f"VERIFIED up to level {level} ({LEVELS[level]}): {what}{doubt}"
+
+
+def unfinished(found: Verification) -> bool:
+    """Whether level 4 was asked for, and could not be gone through here."""
+    return found.level == AGAIN and any(
+        check.ok is None for check in found.checks if check.level == AGAIN
+    )

@@ -138,15 +138,29 @@ def _line(line: bytes) -> Event:
 def _parted(said: list[Event], made: list[Event]) -> str:
     for number, (one, other) in enumerate(zip(said, made, strict=False), 1):
         if one != other:
-            return f"line {number} is {_kind(one)}, run again it is {_kind(other)}"
+            return f"line {number}: {_differ(one, other)}"
     if len(said) != len(made):
         return f"it has {len(said)} lines, run again {len(made)}"
     return ""
 
 
-def _kind(event: Event) -> str:
-    body = event["body"]
-    return f"{body['type']} {json.dumps(body, ensure_ascii=False, sort_keys=True)[:80]}"
+def _differ(said: Event, made: Event) -> str:
+    """What differs in a line, in words."""
+    one, other = ({**event, **event["body"]} for event in (said, made))
+    if one["type"] != other["type"]:
+        return f"it is {one['type']}, run again {other['type']}"
+    keys = [key for key in one.keys() | other.keys() if key != "body"]
+    told = [
+        f"{key} is {_short(one.get(key))}, run again {_short(other.get(key))}"
+        for key in sorted(keys)
+        if one.get(key) != other.get(key)
+    ]
+    return f"{one['type']}: {'; '.join(told)}"
+
+
+def _short(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 60 else f"{text[:59]}…"
 
 
 def _graded(said: Event, made: Event) -> str:
