@@ -18,7 +18,7 @@ from hfr_bench.lab.looks import check_looks
 from hfr_bench.lab.offer import Faults
 from hfr_bench.lab.offer import faults as faults_of
 from hfr_bench.lab.plan import Cell, cells, exhaustive_trials, plan_rows
-from hfr_bench.lab.registered import check_registered, size_notes, worked_out
+from hfr_bench.lab.registered import check_registered, worked_out
 from hfr_bench.lab.wire import Bench, Place
 from hfr_bench.model.matrix import FaultMatrix
 from hfr_bench.model.prereg import EXHAUSTIVE, FORK, Hypothesis, Lock, Preregistration
@@ -81,9 +81,9 @@ def freeze(folder: Path, place: Place | None = None, git: str = "") -> Lock:
         bench.check_answered()
         check_hypotheses(prereg)
         tasks, notes = tuple(bench.tasks.values()), check_design(prereg, bench, matrix)
-        found = worked_out(prereg, bench, folder)
+        found, told = worked_out(prereg, bench, folder)
         planned = list(cells(prereg, tasks, matrix, bench.kinds, _oracle_of(bench)))
-        notes += (*_cohorts(prereg, bench, planned), *size_notes(prereg, bench, found))
+        notes += (*_cohorts(prereg, bench, planned), *told)
         prereg_digest = prereg.digest()
         rows = list(plan_rows(prereg, prereg_digest, planned))
         _write_schedules(folder / SCHEDULES, planned)

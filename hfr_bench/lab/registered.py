@@ -1,12 +1,11 @@
 """What freezing asks of a registration, and works out from it, beyond what a run needs."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from hfr_bench.errors import BadInputError
 from hfr_bench.lab.amending import after_data, lineage
-from hfr_bench.lab.powered import claims, notes
 from hfr_bench.lab.wire import Bench
 from hfr_bench.model.prereg import EXHAUSTIVE, Preregistration
 from hfr_bench.model.registered import PENDING
@@ -64,35 +63,38 @@ def check_success(prereg: Preregistration, bench: Bench) -> None:
             )
 
 
-def worked_out(prereg: Preregistration, bench: Bench, folder: Path) -> dict[str, Any]:
-    """Fields of the lock: the samples, what can be shown of each claim, which came after data.
+def worked_out(
+    prereg: Preregistration, bench: Bench, folder: Path
+) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """Fields of the lock (samples, what can be shown of each claim, which came after data), notes.
 
     Raises BadInputError for an amendment whose parents lack.
     """
+    # Only freezing needs it, and it brings scipy.stats, which every other verb would pay for.
+    from hfr_bench.lab.powered import claims, notes  # noqa: PLC0415
+
     check_success(prereg, bench)
     late = after_data(prereg, lineage(folder, prereg))
-    found = claims(prereg, tuple(n for _, n in _sizes(bench)))
+    sizes = _sizes(bench)
+    found = claims(prereg, tuple(n for _, n in sizes))
     samples = tuple(drawn.sample for drawn in bench.drawn if drawn.sample is not None)
-    return {"samples": samples, "claims": found, "after_data": late}
+    fields = {"samples": samples, "claims": found, "after_data": late}
+    return fields, (*notes(prereg, sizes, found), *missing(prereg, late))
 
 
-def size_notes(prereg: Preregistration, bench: Bench, fields: Mapping[str, Any]) -> Sequence[str]:
-    """What a reader of the lock should know of size, method and amendment."""
-    told = list(notes(prereg, _sizes(bench), fields["claims"]))
+def missing(prereg: Preregistration, late: Sequence[str]) -> Iterator[str]:
+    """What a registration leaves out, and its claims that came after data."""
     if prereg.method is None and prereg.faults.design != EXHAUSTIVE:
-        told.append("no `method:`: what was seen before, cost basis, exclusions are not registered")
+        yield "no `method:`: what was seen before, cost basis, exclusions are not registered"
     described = {model.name for model in prereg.method.models} if prereg.method else set()
     if prereg.origin is Origin.LIVE and prereg.model.agent not in described:
-        told.append(f"method.models: snapshot and training cut-off of {prereg.model.agent} lack")
+        yield f"method.models: snapshot and training cut-off of {prereg.model.agent} lack"
     if prereg.amends is not None and prereg.amendment is None:
-        told.append(f"amends {prereg.amends[:12]}, which is not shown: `hfr-bench amend` would")
-    if fields["after_data"]:
+        yield f"amends {prereg.amends[:12]}, which is not shown: `hfr-bench amend` would"
+    if late:
         assert prereg.amendment is not None
-        told.append(
-            f"exploratory, for changed after {prereg.amendment.trials_seen} trials were seen: "
-            f"{', '.join(fields['after_data'])}"
-        )
-    return told
+        seen = prereg.amendment.trials_seen
+        yield f"exploratory, for changed after {seen} trials were seen: {', '.join(late)}"
 
 
 def _sizes(bench: Bench) -> tuple[tuple[str, int], ...]:

@@ -6,9 +6,9 @@ import pytest
 
 from hfr_bench import content
 from hfr_bench.errors import BadInputError
-from hfr_bench.lab.registered import check_registered, check_success, size_notes
+from hfr_bench.lab.registered import check_registered, check_success, missing
 from hfr_bench.model.prereg import ModelPins, Preregistration, SuiteSelection
-from hfr_bench.model.registered import Method, ModelFacts, Powering, Variance
+from hfr_bench.model.registered import Amendment, Method, ModelFacts, Powering, Variance
 from hfr_bench.model.terms import Origin
 from hfr_bench.testing.experiments import planned
 
@@ -78,14 +78,15 @@ def test_the_success_oracle_is_the_one_that_the_suite_judges_by():
 
 
 def test_notes_say_what_is_not_registered():
-    nowhere = SimpleNamespace(drawn=(), tasks={})
-    found = {"claims": (), "after_data": ()}
-    assert "no `method:`" in size_notes(planned().prereg, nowhere, found)[0]
-    assert size_notes(registered(), nowhere, found) == []
-    live = size_notes(registered(origin=Origin.LIVE), nowhere, found)
-    assert "training cut-off of rehearsal-primary lack" in live[0]
-    old = size_notes(registered(amends="0" * 64), nowhere, found)
-    assert old == ["amends 000000000000, which is not shown: `hfr-bench amend` would"]
+    assert "no `method:`" in next(missing(planned().prereg, ()))
+    assert list(missing(registered(), ())) == []
+    (live,) = missing(registered(origin=Origin.LIVE), ())
+    assert "training cut-off of rehearsal-primary lack" in live
+    (old,) = missing(registered(amends="0" * 64), ())
+    assert old == "amends 000000000000, which is not shown: `hfr-bench amend` would"
+    amendment = Amendment(reason="r", trials_seen=9)
+    (late,) = missing(registered(amends="0" * 64, amendment=amendment), ("H1",))
+    assert late == "exploratory, for changed after 9 trials were seen: H1"
 
 
 def test_no_digest_of_an_older_registration_changes():
