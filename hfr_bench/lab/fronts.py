@@ -15,7 +15,8 @@ from hfr_bench.stats.pareto import SPENT, membership
 LEGEND = (
     "In what share of the resamples the arm is on the front: no other does as well in success, "
     "spending and harm, and better in one. Behind it, whether it is on the front of all that was "
-    "measured. All arms share the resamples. No p-value. Yardsticks are left out."
+    "measured. No p-value, and none below 10 tasks. Harm that was never seen is in no resample: "
+    "its bound is in Table C. Yardsticks are left out."
 )
 
 

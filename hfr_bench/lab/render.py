@@ -80,7 +80,7 @@ FIRST_PAGE = (
     "Harm: duplicate, unwanted, partial effects. Dup/ambig.: duplicates / writes left uncertain.",
     "ESC: handed to a person. CPS: cost of all trials per success. RA: attempts per logical step.",
     "k/n: k seen in n. [a, b]: interval. ≤ b: none seen, b not excluded. *: exact, few events.",
-    "More: --full (every rate, metric, interval); --format md|html|csv|json; traces in trials/.",
+    "More: --full (every rate, metric, interval); --format html|md|latex|csv|json; traces: trials/",
 )
 """How to read the first page; a line each at 100 columns."""
 

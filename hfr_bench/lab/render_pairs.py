@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from hfr_bench.lab.cells import percent
+from hfr_bench.lab.cells import named
 from hfr_bench.lab.disagree import SHOWN, WORDS, ended
 from hfr_bench.lab.sides import Case, Sides
 from hfr_bench.model.report import Report
@@ -33,7 +33,7 @@ def contrasts(report: Report, told: Sides) -> tuple[dict[str, Any], ...]:
                 "total": sum(counts.values()),
                 "pairs": row.pairs,
                 "counts": [f"{n} {WORDS[sort]}" for sort, n in counts.items() if n],
-                "cases": [_case(case) for case in some],
+                "cases": [_case(report, case) for case in some],
                 "rest": sum(counts.values()) - len(some),
                 "command": f"hfr-bench compare DIR {row.arm} {row.against}",
             }
@@ -41,12 +41,12 @@ def contrasts(report: Report, told: Sides) -> tuple[dict[str, Any], ...]:
     return tuple(made)
 
 
-def _case(case: Case) -> dict[str, Any]:
+def _case(report: Report, case: Case) -> dict[str, Any]:
     of = case.of
     return {
         "number": case.number,
         "sort": WORDS[of.sort],
-        "task": f"{task_name(of.suite, of.task_id)}, seed {of.seed}, rate {percent(of.rate)}",
+        "task": f"{task_name(of.suite, of.task_id)}, seed {of.seed}, {named(report, of.rate)}",
         "sides": [(case.row.arm, ended(of.ours)), (case.row.against, ended(of.theirs))],
         "commands": [f"hfr-bench show DIR {one.trial_id}" for one in (of.ours, of.theirs)],
     }

@@ -17,8 +17,8 @@ class FrontRow(Record):
 
     `against`: what is spent, a metric (cost_mean or p95). `on_front`: no other arm does as well in
     all three and better in one, yardsticks left out. `share`: of those of the shared resamples in
-    which all arms can be told (`resamples`), the share in which that holds. `rate` and `pool` as in
-    Estimate.
+    which all arms can be told (`resamples`), the share in which that holds; None where too few
+    tasks are drawn. `rate` and `pool` as in Estimate.
     """
 
     against: str

@@ -15,6 +15,7 @@ import numpy as np
 from hfr_bench.model.trial import TrialResult
 from hfr_bench.stats.bootstrap import Floats
 from hfr_bench.stats.estimate import Measured, Setting, measure
+from hfr_bench.stats.exact import FEW
 from hfr_bench.stats.metrics import METRICS
 
 SPENT = ("cost_mean", "p95")
@@ -22,7 +23,10 @@ SUCCESS, HARM = "sr", "harm_1000"
 
 
 class Member(NamedTuple):
-    """An arm on the front or not; `share` of the `resamples` that can be told, None without any."""
+    """An arm on the front or not; `share` of the `resamples` that can be told.
+
+    None without any, and where fewer than FEW tasks (or cohorts) are drawn: they are no sample.
+    """
 
     on_front: bool
     share: float | None
@@ -51,7 +55,7 @@ def membership(
     for metric in spent:
         three = [[found[name][arm] for name in (SUCCESS, metric, HARM)] for arm in arms]
         known = {arm: told for arm, of in zip(arms, three, strict=True) if (told := _told(of))}
-        fronts[metric] = _members(known) if known else {}
+        fronts[metric] = _members(known, few=len(setting.counts) < FEW) if known else {}
     return fronts
 
 
@@ -61,12 +65,12 @@ def _told(three: Sequence[Measured | None]) -> tuple[Measured, ...]:
     return known if len(known) == len(three) else ()
 
 
-def _members(known: Mapping[str, Sequence[Measured]]) -> dict[str, Member]:
+def _members(known: Mapping[str, Sequence[Measured]], *, few: bool) -> dict[str, Member]:
     values = np.array([[one.value for one in three] for three in known.values()], dtype=np.float64)
     drawn = np.array([[one.resampled for one in three] for three in known.values()])
     told = np.isfinite(drawn).all(axis=(0, 1))
     observed, resampled = on_front(values[:, :, None])[:, 0], on_front(drawn[:, :, told])
-    n = int(told.sum())
+    n = 0 if few else int(told.sum())
     return {
         arm: Member(bool(observed[i]), float(resampled[i].mean()) if n else None, n)
         for i, arm in enumerate(known)

@@ -62,6 +62,11 @@ def test_an_unknown_price_takes_the_arm_out_of_that_front_only():
     assert not front(a, b, metric="p95")["b"].on_front
 
 
+def test_few_tasks_are_no_sample():
+    found = front(made("a", [GOOD] * 9, cost_microusd=5), made("b", [BAD] * 9, cost_microusd=9))
+    assert (found["a"], found["b"]) == ((True, None, 0), (False, None, 0))
+
+
 def test_without_trials_there_is_no_front():
     setting = Setting(0.1, 0.95, {}, np.zeros((0, 10), dtype=np.int32))
     assert membership({"a": [], "b": []}, setting) == {metric: {} for metric in SPENT}
