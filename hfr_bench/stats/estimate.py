@@ -38,6 +38,7 @@ AMOUNTS = ("microusd", "us", "count", "ratio")
 """Units whose differences are also told as relative changes, with bounds (paper §6.6.5)."""
 
 SAME = "no pair differs"
+ALIKE = "every task differs alike"
 TOO_FEW = "too few differ"
 """Fewer than FEW tasks make the difference of a rate: each arm's own interval says more."""
 
@@ -208,7 +209,8 @@ def _estimate(
         row["events"] = int(num.sum())
     if measured.value is None:
         return Estimate(**row, method="none", note=f"no {metric.per}")
-    if metric.counts and _few(metric, num, den):
+    found = _bootstrapped(measured.resampled, den, setting.level)
+    if metric.counts and (_few(metric, num, den) or _is_point(found)):
         low, high = share_interval(num, den, setting.level)
         return Estimate(
             **row,
@@ -217,7 +219,7 @@ def _estimate(
             method="exact",
             note="one-sided" if num.sum() in (0, den.sum()) else "",
         )
-    return Estimate(**row, **_bootstrapped(measured.resampled, den, setting.level))
+    return Estimate(**row, **found)
 
 
 def _contrast(
@@ -276,18 +278,23 @@ def _paired_interval(
     tasks = len(setting.counts)
     few = np.unique(task[differing]).size < FEW
     den = per_task(ours.sample.den, task, tasks)
-    if metric.kind is Kind.PROPORTION and few:
-        better = per_task((a > b).astype(np.int64), task, tasks)
-        worse = per_task((a < b).astype(np.int64), task, tasks)
-        low, high = difference_interval(better, worse, den, setting.level)
-        return {"low": low, "high": high, "method": "exact"}
-    if not differing.any():
+    share = metric.kind is Kind.PROPORTION
+    if not share and not differing.any():
         return {"method": "none", "note": SAME}
     if metric.kind is Kind.RATE and few:
         return {"method": "none", "note": TOO_FEW}
-    with np.errstate(invalid="ignore"):
-        difference = ours.resampled - theirs.resampled
-    return _bootstrapped(difference, den, setting.level)
+    if not (share and few):
+        with np.errstate(invalid="ignore"):
+            difference = ours.resampled - theirs.resampled
+        found = _bootstrapped(difference, den, setting.level)
+        if not (metric.counts and _is_point(found)):
+            return found
+    if not share:
+        return {"method": "none", "note": ALIKE}
+    better = per_task((a > b).astype(np.int64), task, tasks)
+    worse = per_task((a < b).astype(np.int64), task, tasks)
+    low, high = difference_interval(better, worse, den, setting.level)
+    return {"low": low, "high": high, "method": "exact"}
 
 
 def _few(metric: Metric, num: Floats, den: Floats) -> bool:
@@ -305,6 +312,11 @@ def _bootstrapped(values: Floats, den: Floats, level: float) -> dict[str, Any]:
     if low is None:
         return {"method": "none", "note": f"{note}: no interval"}
     return {"low": low, "high": high, "method": "bootstrap", "note": note}
+
+
+def _is_point(found: Mapping[str, Any]) -> bool:
+    """Whether an interval has no width: all tasks are alike, which is no certainty about others."""
+    return found.get("low") is not None and found["low"] == found["high"]
 
 
 def _scaled(metric: Metric, bound: float | None) -> float | None:
