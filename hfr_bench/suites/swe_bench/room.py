@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
+from hfr_bench.errors import InfrastructureError
 from hfr_bench.model.record import digest
 from hfr_bench.ports.sandbox import ToolHost
 from hfr_bench.shell.client import Executed, Recalled, Shell
@@ -34,7 +35,7 @@ FIXED: Mapping[str, str] = MappingProxyType(
 MODEL_PATCH, EVAL = "model.patch", "eval.sh"
 _GIT_STATE = (".git/HEAD", ".git/refs", ".git/packed-refs")
 _CACHES = (".git", "__pycache__", ".pytest_cache")
-_SETUP_S = 60.0
+_SETUP_S = 300.0
 _ANSWER_KIB, _LOG_KIB = 256, 4096
 _TESTS = (FileRole.TESTS, FileRole.STEERS)
 
@@ -93,9 +94,14 @@ class Room:
         return {name.removeprefix(f"{self._repo}/"): row for name, row in files.items()}
 
     def model_patch(self, base: str) -> str | None:
-        """All changes against a commit, new files included; None if git cannot tell."""
+        """All changes against a commit or tree, new files included; None if git cannot tell.
+
+        Raises InfrastructureError if it has not told in minutes.
+        """
         index = shlex.quote(f"{self.scratch}/index")
         done = self._ours(_DIFF.format(index=index, base=base))
+        if done.timed_out:
+            raise InfrastructureError(f"git has not told the changes within {_SETUP_S:g} s")
         return None if done.exit_code or done.cut_bytes else done.stdout
 
     def try_command(self, command: str) -> tuple[int, str]:

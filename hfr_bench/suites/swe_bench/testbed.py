@@ -1,5 +1,6 @@
 """An instance's image, and the room that a container of it is: /testbed, a new one every time."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
@@ -31,6 +32,8 @@ AGENT = {
 }
 """What an agent's commands find; the tests are run without, as upstream runs them."""
 _MIB = 1 << 20
+_START = "export GIT_INDEX_FILE={index}; git read-tree HEAD && git add --all . && git write-tree"
+_HASH = re.compile(r"[0-9a-f]{40}")
 _FINDS_PYTHON = "/usr/bin/python3"  # not the repository's own, which may be too old
 
 
@@ -86,7 +89,11 @@ def command(spec: ImageSpec, env: Mapping[str, str], memory_mib: int) -> HostCom
 
 
 class TestbedRoom(Room):
-    """A container of an instance's image. `base`: the commit that is checked out in it."""
+    """A container of an instance's image. `base`: the tree that is in it, as git names it.
+
+    Not the commit: making an image may leave files that nobody has told git of, and these are no
+    part of anybody's patch.
+    """
 
     __test__ = False  # no test, whatever its name
 
@@ -95,10 +102,10 @@ class TestbedRoom(Room):
     ) -> None:
         super().__init__(sandbox.start(command(spec, env, memory_mib)), TESTBED, {"HOME": "/root"})
         try:
-            code, said = self.try_command("git rev-parse HEAD && git status --porcelain")
-            if code or len(said.splitlines()) != 1:
+            code, said = self.try_command(_START.format(index=f"{self.scratch}/index"))
+            if code or not _HASH.fullmatch(said.strip()):
                 raise InfrastructureError(
-                    f"{spec.role}: {TESTBED} is no clean git repository: {said.strip()[-300:]}"
+                    f"{spec.role}: {TESTBED} is no git repository: {said.strip()[-300:]}"
                 )
             self.base = said.strip()
         except BaseException:

@@ -55,6 +55,7 @@ def image(sandbox, slug, engine, tmp_path_factory):
 
     with tarfile.open(made, "w") as tar:
         tar.add(repo, "testbed", filter=owned)
+        tar.addfile(tarfile.TarInfo("testbed/left.txt"))  # by whoever made it, and unknown to git
     spec = ImageSpec("test-swe-bench", DOCKERFILE, {"testbed.tar": made}, packages=("git", "patch"))
     image_id = sandbox.make_image(spec)
     name = TEMPLATE.format(id="hfr_1776_slug-1")
