@@ -86,6 +86,7 @@ def test_it_fits_and_all_of_it_is_reached_by_keyboard(found):
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(900)
 def test_twenty_thousand_trials_are_still_a_page(tmp_path):
     arms = ("no_retry", "hfr", "blind_resend", "always_escalate", "exp_retry", "degrade_only")
     plan = planned(arms, tasks=830, rates=(0.0, 0.1, 0.2, 0.4), faults=some_faults)
