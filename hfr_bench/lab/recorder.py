@@ -234,7 +234,7 @@ class WorldTools:
                 tool=call.target,
                 actor="agent" if call.purpose == "agent" else "strategy",
                 level=self._level(spec, call, done.changed),
-                natural_key=spec.natural_key(call.payload),
+                natural_key=done.key or spec.natural_key(call.payload),
                 args_digest=json_digest(dict(call.payload)),
                 domain_error=done.observation.domain_error,
                 changed=done.changed,

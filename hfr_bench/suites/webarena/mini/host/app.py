@@ -146,7 +146,7 @@ class App:
                 return _json({"success": False, "message": str(error)}, 503)
             return _json({"success": True, "message": "Ready for duty!", "state": state})
         if path == "/__ctrl/state" and method == "GET":
-            return _json(self._store.state())
+            return _json(self._store.state()[0])
         return _json({"success": False, "message": "no such control"}, 404)
 
 

@@ -48,7 +48,7 @@ class Host:
             "reset": lambda _request: {"state": self._store.reset()},
             "http": self._http,
             "changes": self._changes,
-            "state": lambda _request: {"tables": self._store.state()},
+            "state": self._state,
         }
 
     def answer(self, line: str) -> Answer:
@@ -98,6 +98,10 @@ class Host:
     def _changes(self, _request: Request) -> Answer:
         changed, state = self._store.changes()
         return {"changed": changed, "state": state}
+
+    def _state(self, _request: Request) -> Answer:
+        tables, state = self._store.state()
+        return {"tables": tables, "state": state}
 
 
 def _parse(line: str) -> Request:

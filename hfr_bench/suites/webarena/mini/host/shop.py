@@ -244,7 +244,8 @@ def review(request: Request) -> Response:
         raise SiteError(422, "Nickname, rating and summary are required fields.")
     request.store.add(
         "shop_reviews", sku=row["sku"], customer=request.user, rating=rating,
-        nickname=request.asked("nickname"), title=title, detail=request.asked("detail"), status="Pending",
+        nickname=request.asked("nickname"), title=title, status="Pending",
+        detail=request.asked("detail"),
     )  # fmt: skip
     flash(request, "You submitted your review for moderation.")
     return redirect(f"/{row['slug']}.html")

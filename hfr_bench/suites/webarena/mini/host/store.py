@@ -146,12 +146,14 @@ class Store:
                     found.append({"table": table, "key": key, **change})
         return found, digest(self._seen)
 
-    def state(self) -> dict[str, list[Row]]:
-        """Every row of the world by table, in the order of the keys."""
-        return {
+    def state(self) -> tuple[dict[str, list[Row]], str]:
+        """Every row of the world by table, in the order of the keys, and the digest of it all."""
+        read = _read(self._open)
+        named = {
             table: [dict(zip(TABLES[table], row, strict=True)) for row in rows.values()]
-            for table, rows in _read(self._open).items()
+            for table, rows in read.items()
         }
+        return named, digest(read)
 
     @property
     def _open(self) -> sqlite3.Connection:
