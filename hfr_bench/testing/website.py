@@ -29,6 +29,7 @@ class State:
 
     items: list[dict[str, str]] = field(default_factory=list)
     seen: list[tuple[str, str]] = field(default_factory=list)
+    keeps_connections: bool = False
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -157,6 +158,8 @@ class _Handler(BaseHTTPRequestHandler):
         for name, value in headers.items():
             self.send_header(name, value)
         self.send_header("content-length", str(len(text.encode())))
+        if not self.state.keeps_connections:
+            self.send_header("connection", "close")
         self.end_headers()
         self.wfile.write(text.encode())
 

@@ -17,6 +17,10 @@ class BrowserError(RuntimeError):
     """The browser itself broke, or is not there: our own side, no page's fault."""
 
 
+class CannotError(ValueError):
+    """An action that the page does not allow; said in the view, nothing was done."""
+
+
 @dataclass(frozen=True, slots=True)
 class Cookie:
     """A cookie to begin with. `domain`: a host; "" = the hosts of the start URLs."""

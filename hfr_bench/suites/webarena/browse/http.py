@@ -16,6 +16,7 @@ from hfr_bench.suites.webarena.browse.dom import Element, parse
 from hfr_bench.suites.webarena.browse.driver import (
     TIMEOUT_S,
     BrowserError,
+    CannotError,
     Cookie,
     Node,
     View,
@@ -57,10 +58,6 @@ class _Tab:
         blank = self.pages == [self.page] and self.page.url == BLANK
         self.pages[self.at + (not blank) :] = [page]
         self.at = len(self.pages) - 1
-
-
-class CannotError(ValueError):
-    """An action that the page does not allow; said in the view, nothing was done."""
 
 
 class HttpDriver:
@@ -242,7 +239,7 @@ class HttpDriver:
             return
         if entry.status == 204 and not entry.failure:
             return
-        text = "" if entry.failure else entry.content.decode(errors="replace")
+        text = entry.content.decode(errors="replace")  # what came, however little
         if text and kind and not kind.startswith(_PAGES):
             text = f"<pre>{text.replace('&', '&amp;').replace('<', '&lt;')}</pre>"
         self._tab.show(_Page(entry.url, parse(text)))

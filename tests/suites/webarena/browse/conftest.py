@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from hfr_bench.suites.webarena.browse.actions import action_of
+from hfr_bench.suites.webarena.browse.chromium import ChromiumDriver, lacking
 from hfr_bench.suites.webarena.browse.driver import Driver, View
 from hfr_bench.suites.webarena.browse.http import HttpDriver
 from hfr_bench.testing.website import State, serving
@@ -32,8 +33,26 @@ def website() -> Iterator[tuple[str, State]]:
         yield found
 
 
-@pytest.fixture(params=["http"])
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[ChromiumDriver]:
+    """The browser of this thread, for all tests."""
+    if (why := lacking()) is not None:
+        pytest.skip(why)
+    driver = ChromiumDriver()
+    yield driver
+    driver.quit()
+
+
+@pytest.fixture
+def chromium_here(chromium: ChromiumDriver, website: tuple[str, State]) -> Here:
+    return Here(chromium, *website, bar_s=6.0)
+
+
+@pytest.fixture(params=["http", pytest.param("chromium", marks=pytest.mark.browser)])
 def here(request: pytest.FixtureRequest, website: tuple[str, State]) -> Iterator[Here]:
-    made = Here(HttpDriver(), *website)
+    if request.param == "http":
+        made = Here(HttpDriver(), *website)
+    else:
+        made = request.getfixturevalue("chromium_here")
     yield made
     made.driver.close()
