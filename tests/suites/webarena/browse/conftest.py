@@ -6,7 +6,8 @@ from typing import Any, NamedTuple
 import pytest
 
 from hfr_bench.suites.webarena.browse.actions import action_of
-from hfr_bench.suites.webarena.browse.chromium import ChromiumDriver, lacking
+from hfr_bench.suites.webarena.browse.browser import lacking
+from hfr_bench.suites.webarena.browse.chromium import ChromiumDriver
 from hfr_bench.suites.webarena.browse.driver import Driver, View
 from hfr_bench.suites.webarena.browse.http import HttpDriver
 from hfr_bench.testing.website import State, serving

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from hfr_bench.suites.webarena.browse.chromium import lacking
+from hfr_bench.suites.webarena.browse.browser import lacking
 
 pytestmark = [
     pytest.mark.browser,
