@@ -11,6 +11,7 @@ from hfr_bench.model.task import OracleStep, Probe, SealedTask, TaskSpec
 from hfr_bench.model.terms import Landed, SideEffect
 from hfr_bench.ports.diagnosis import Diagnosis
 from hfr_bench.ports.sandbox import Sandbox
+from hfr_bench.suites.webarena.browse.chromium import ChromiumDriver
 from hfr_bench.suites.webarena.browse.driver import Driver
 from hfr_bench.suites.webarena.browse.http import HttpDriver
 from hfr_bench.suites.webarena.mini import catalog, content, contracts, image
@@ -18,7 +19,7 @@ from hfr_bench.suites.webarena.mini.content import SUITE
 from hfr_bench.suites.webarena.mini.verifier import ActionVerifier
 from hfr_bench.suites.webarena.mini.world import WebWorld
 
-DRIVERS: dict[str, Callable[[], Driver]] = {"http": HttpDriver}
+DRIVERS: dict[str, Callable[[], Driver]] = {"http": HttpDriver, "chromium": ChromiumDriver}
 
 
 class WebMiniSuite:

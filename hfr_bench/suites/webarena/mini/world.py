@@ -1,7 +1,7 @@
 """One browser before one host: actions, what they change, read-backs, the verdict."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 from urllib.parse import urlsplit
 
 from hfr_bench.errors import BadInputError, InfrastructureError
@@ -25,8 +25,19 @@ BACK = 3
 MakeDriver = Callable[[], Driver]
 
 
+@runtime_checkable
+class Quits(Protocol):
+    """A driver that keeps something for the thread's next session, until it is let go."""
+
+    def quit(self) -> None: ...
+
+
 class WebWorld:
-    """Implements `ports.suite.World`. `urls`: where the driver reaches the sites."""
+    """Implements `ports.suite.World`.
+
+    `sites`: where the sites are, by name. `through` puts something in front of them, such as a
+    proxy that injects faults; `urls` is where the driver goes.
+    """
 
     def __init__(self, host: ToolHost, driver: MakeDriver) -> None:
         self._host = host
@@ -36,13 +47,22 @@ class WebWorld:
         self._first = host.request("state", {}, TIMEOUT_S)["tables"]
         self._cookies = hello["cookies"]
         self._tunnel = Tunnel(host, tuple(content.settings()["addresses"]))
+        self._urls: Mapping[str, str] = self.sites
         self._driver = driver()
         self._view = View("about:blank")
         self._task: WebTask | None = None
 
     @property
-    def urls(self) -> Mapping[str, str]:
+    def sites(self) -> Mapping[str, str]:
         return self._tunnel.urls
+
+    @property
+    def urls(self) -> Mapping[str, str]:
+        return self._urls
+
+    def through(self, urls: Mapping[str, str]) -> None:
+        """Reach these sites at other addresses, from the next reset on; {} = all directly again."""
+        self._urls = {**self.sites, **urls}
 
     def reset(self, task_id: str) -> str:
         """The database from its template, a new browser session, the task's first page."""
@@ -99,6 +119,8 @@ class WebWorld:
 
     def close(self) -> None:
         self._driver.close()
+        if isinstance(self._driver, Quits):
+            self._driver.quit()
         self._tunnel.close()
         self._host.close()
 

@@ -264,9 +264,9 @@ def dashboard(request: Request) -> Response:
     column = "author" if "author_username" in request.query else "assignee"
     who = request.query.get(f"{column}_username", request.user)
     rows = request.store.rows(
-        f"SELECT * FROM tracker_issues WHERE {column} = ? AND state = 'opened' ORDER BY id DESC",  # noqa: S608
-        who,
-    )
+        "SELECT * FROM tracker_issues WHERE CASE ? WHEN 'author' THEN author ELSE assignee END = ? "
+        "AND state = 'opened' ORDER BY id DESC", column, who,
+    )  # fmt: skip
     return page(request, f"Issues ({column} {who})", nav(request), _issues(rows))
 
 
