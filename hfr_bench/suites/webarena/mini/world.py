@@ -35,7 +35,7 @@ class Quits(Protocol):
 class WebWorld:
     """Implements `ports.suite.World`.
 
-    `sites`: where the sites are, by name. `through` puts something in front of them, such as a
+    `sites`: where the sites are, by name. `behind` puts something in front of them, such as a
     proxy that injects faults; `urls` is where the driver goes.
     """
 
@@ -60,19 +60,20 @@ class WebWorld:
     def urls(self) -> Mapping[str, str]:
         return self._urls
 
-    def through(self, urls: Mapping[str, str]) -> None:
-        """Reach these sites at other addresses, from the next reset on; {} = all directly again."""
-        self._urls = {**self.sites, **urls}
+    def behind(self, addresses: Mapping[str, str]) -> None:
+        """Reach these sites at other addresses from now on; {} = all directly again.
+
+        The session begins anew, on the same pages.
+        """
+        self._urls = {**self.sites, **addresses}
+        if self._task is not None:
+            self._begin(self._task)
 
     def reset(self, task_id: str) -> str:
         """The database from its template, a new browser session, the task's first page."""
         self._task = tasks()[task_id]
         state = self._host.request("reset", {}, TIMEOUT_S)["state"]
-        self._driver.close()
-        start = [self._inward(url) for url in self._task.verified.problem.start_urls]
-        cookies = [Cookie(self._cookies[row["site"]], row["token"]) for row in content.sessions()]
-        self._view = self._driver.open(start, cookies)
-        self._host.request("changes", {}, TIMEOUT_S)
+        self._begin(self._task)
         return str(state)
 
     def execute(
@@ -123,6 +124,14 @@ class WebWorld:
             self._driver.quit()
         self._tunnel.close()
         self._host.close()
+
+    def _begin(self, task: WebTask) -> None:
+        """A new session, signed in, on the task's first page."""
+        self._driver.close()
+        start = [self._inward(url) for url in task.verified.problem.start_urls]
+        rows = content.sessions()
+        cookies = [Cookie(self._cookies[row["site"]], row["token"]) for row in rows]
+        self._view = self._driver.open(start, cookies)
 
     # -- actions ------------------------------------------------------------------------------
 

@@ -261,15 +261,16 @@ def test_verifieds_rule_rewards_a_blind_resend_after_a_commit_that_was_answered_
 
 
 def test_a_driver_can_be_sent_through_something_in_front_of_a_site(world: WebWorld) -> None:
-    def opening() -> str:
-        world.reset(POST)
+    def here() -> str:
         return do(world, "scroll", direction="down").observation.body
 
-    world.through({"reddit": world.sites["gitlab"]})
-    assert "there is no such project" in opening()
-    world.through({})
-    assert "What we read and what we made of it" in opening()
-    assert opening().endswith(END)
+    state = world.reset(POST)
+    world.behind({"reddit": world.sites["gitlab"]})
+    assert "there is no such project" in here()
+    world.behind({})
+    assert "What we read and what we made of it" in here()
+    assert here().endswith(END)
+    assert world.reset(POST) == state
 
 
 def test_levels_stand_where_no_button_is_named(suite: WebMiniSuite) -> None:
