@@ -203,6 +203,17 @@ def test_the_level_of_a_click_is_that_of_the_requests_it_makes(
                 assert level.writes or not done.changed
 
 
+def test_what_is_answered_does_not_depend_on_the_task(world: WebWorld) -> None:
+    """Two tasks that begin at one page: all that a runtime sees is the same, whatever is wanted."""
+    told = []
+    for name in ("forum-author-fog", "forum-top-photography", "forum-delete-snails"):
+        world.reset(name)
+        asked = {"name": "Delete submission", "on": "/"}
+        first = do(world, "click", role="link", name="My submissions").observation
+        told.append((first, do(world, "read_back", **asked).observation))
+    assert told[0] == told[1] == told[2]
+
+
 def test_declining_an_impossible_task_is_told_apart(world: WebWorld) -> None:
     play(world, "shop-buy-unavailable")
     right = world.grade(())
