@@ -1,7 +1,6 @@
 """The `Suite` of web_mini: a browser before four small sites, and their database as the witness."""
 
 from collections.abc import Callable, Mapping
-from importlib.util import find_spec
 from typing import Any
 
 from hfr_bench import __version__
@@ -11,6 +10,7 @@ from hfr_bench.model.task import OracleStep, Probe, SealedTask, TaskSpec
 from hfr_bench.model.terms import Landed, SideEffect
 from hfr_bench.ports.diagnosis import Diagnosis
 from hfr_bench.ports.sandbox import Sandbox
+from hfr_bench.suites.webarena.browse.browser import lacking
 from hfr_bench.suites.webarena.browse.chromium import ChromiumDriver
 from hfr_bench.suites.webarena.browse.driver import Driver
 from hfr_bench.suites.webarena.browse.http import HttpDriver
@@ -35,8 +35,8 @@ class WebMiniSuite:
     @staticmethod
     def diagnose() -> Diagnosis:
         """It needs nothing; a real browser is on top."""
-        found = find_spec("playwright") is not None
-        more = "playwright is here, too" if found else "no playwright: the driver http alone"
+        lacks = lacking()
+        more = "a real browser is here, too" if lacks is None else f"its driver http alone: {lacks}"
         return Diagnosis(True, f"its sites run on Python's standard library; {more}")
 
     def __init__(self, sandbox: Sandbox, driver: str = "http") -> None:
@@ -60,6 +60,8 @@ class WebMiniSuite:
                 raise BadInputError(
                     f"suite {SUITE} has no task {task_id!r}; there are: {', '.join(known)}"
                 )
+        if self._driver == "chromium" and (lacks := lacking()) is not None:
+            raise BadInputError(f"suite {SUITE}: {lacks}; or choose the driver http")
         if not self._checked:  # the image is made before the first trial
             self._sandbox.start(image.command(self._sandbox.contained)).close()
             self._checked = True

@@ -155,12 +155,12 @@ class WebWorld:
             here = urlsplit(self._view.url).path == on
             found = here and find(self._view.nodes, action) is not None
             if not found:
-                self._view = self._driver.act(Action(Verb.GO_BACK))
+                self._view = self._done(Action(Verb.GO_BACK))
                 gone += 1
         if not found:
             for _ in range(gone):
-                self._view = self._driver.act(Action(Verb.GO_FORWARD))
-        self._view = self._driver.act(action)
+                self._view = self._done(Action(Verb.GO_FORWARD))
+        self._view = self._done(action)
         return self._view
 
     def _read_back(self, arguments: Mapping[str, Any]) -> Observation:
@@ -174,9 +174,9 @@ class WebWorld:
         if not page:
             return _refused(f"no page shows what {name!r} does")
         front = self._view.tab
-        shown = self._driver.act(Action(Verb.NEW_TAB, text=self._inward(page)))
-        self._driver.act(Action(Verb.CLOSE_TAB))
-        self._view = self._driver.act(Action(Verb.TAB_FOCUS, tab=front))
+        shown = self._done(Action(Verb.NEW_TAB, text=self._inward(page)))
+        self._done(Action(Verb.CLOSE_TAB))
+        self._view = self._done(Action(Verb.TAB_FOCUS, tab=front))
         if shown.exception or (shown.status or 0) >= 500:
             return self._seen(shown, changed=False)
         text = contracts.answer(View(shown.url, shown.title), self._text(shown))
@@ -192,6 +192,13 @@ class WebWorld:
             return Observation(answered=False, status=status, body=body, headers=view.headers)
         refused = not changed and (bool(view.problem) or status >= 400)
         return Observation(answered=True, status=200, body=body, payload=body, domain_error=refused)
+
+    def _done(self, action: Action) -> View:
+        """Raises InfrastructureError: the browser itself is gone, so nothing was measured."""
+        try:
+            return self._driver.act(action)
+        except BrowserError as error:
+            raise InfrastructureError(f"the browser is gone: {error}") from error
 
     # -- addresses ----------------------------------------------------------------------------
 

@@ -7,7 +7,7 @@ import pytest
 from hfr_bench.owner import this_process
 from hfr_bench.ports.sandbox import SandboxContext
 from hfr_bench.sandboxes.process import ProcessSandbox
-from hfr_bench.suites.webarena.browse.chromium import lacking
+from hfr_bench.suites.webarena.browse.browser import lacking
 from hfr_bench.suites.webarena.mini import WebMiniSuite
 from hfr_bench.suites.webarena.mini.catalog import tasks
 from hfr_bench.suites.webarena.mini.world import WebWorld
