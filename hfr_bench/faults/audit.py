@@ -17,6 +17,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from hfr_bench.faults import held, hosts, match
+from hfr_bench.faults import web as web_part
 from hfr_bench.faults.agenda import Agenda, Delivery
 from hfr_bench.faults.dialects import CHAT, speaks
 from hfr_bench.faults.expect import expected
@@ -39,7 +40,7 @@ LAYERS = {
 AUDITED = frozenset(
     {
         *("trial_started", "attempt_started", "attempt_ended", "effect", "upstream_hit"),
-        *("ledger_moved", "decided", "host"),
+        *("ledger_moved", "decided", "host", "web_hit", "web_seen"),
     }
 )
 """The bodies that the audit reads; a store may leave out all others."""
@@ -115,7 +116,10 @@ def audit(
     pairs = _met(trace.attempts, agenda if injected else None)
     book = _Book(trace, pairs, terms)
     met: dict[str, Delivery] = {}
-    failed, untrue = [], [*trace.stray, *book.stray]
+    web = web_part.Found()
+    if injected and agenda.of_the_web:
+        web = web_part.audit_web(events, agenda, kinds, virtual=trace.virtual)
+    failed, untrue = [], [*trace.stray, *book.stray, *web.untrue]
     for attempt, live in book.attempts():
         if live is not None:
             before = met.get(live.injection_id)
@@ -124,6 +128,8 @@ def audit(
             if before is None or not before.mismatch:
                 masked = hidden or (before is not None and before.masked)
                 met[live.injection_id] = Delivery(live, "" if hidden else problem, masked)
+        elif web.within(attempt.line, attempt.last):
+            continue  # the fault was met on its way to a site, and is held to its own truths
         elif attempt.seen is not None and not attempt.seen.answered:
             failed.append(f"{attempt.name}: {match.told(attempt.seen)}")
         elif attempt.seen is not None and (problem := match.untrue(attempt, attempt.seen, terms)):
@@ -131,6 +137,8 @@ def audit(
     if agenda.of_the_ledger and injected:
         forked = next((one.line for one, event in pairs if _is(event, agenda.fork)), None)
         failed += _of_the_ledger(events, agenda, met, book.meetings, forked)
+    met |= web.deliveries
+    book.meetings.extend(Meeting(one.event, one.line, one.line) for one in web.met)
     deliveries = agenda.ordered(met.values())
     sums = _sums(agenda.counts, deliveries) if injected else {}
     good = tuple(one for one in book.meetings if met[one.event.injection_id].delivered)
