@@ -60,8 +60,9 @@ WebEffect = Discard | Cookieless
 class WebHit(Record):
     """Truth: a request reached the proxy before a site, at a route that has a name.
 
-    `url`: as the browser asked for it. `at_us`: trial time. `told`: the step and attempt were
-    named by whoever made the tool's call, not inferred. `forwarded`: the site got it, and
+    `url`: path and query, as the browser asked for them. `at_us`: trial time. `told`: the step and
+    attempt were named by whoever made the tool's call, not inferred. `forwarded`: the site got it,
+    and
     `upstream_status`, `upstream_digest` are its answer's; `page`: that was a good page (2xx, HTML)
     with something in it. `status`, `response_digest`: what went out; null and "" if nothing whole
     did. `cookies`: how many cookies came, `passed_cookies`: how many the site got. `stall_us`: how
@@ -95,8 +96,8 @@ class WebHit(Record):
 class WebSeen(Record):
     """What the browser itself says of one of its requests: the other end's witness.
 
-    `exception`: why no whole answer came. `response_digest`: of the body; "" where the browser does
-    not tell (redirects).
+    `url`: path and query. `exception`: why no whole answer came. `response_digest`: of the body; ""
+    where the browser does not tell (redirects).
     """
 
     type: Literal["web_seen"] = "web_seen"

@@ -42,4 +42,7 @@ def assert_told(
 
 def test_an_unknown_suite_is_bad_input(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["images", "nothing", "--sandbox", "process"]) == 2
-    assert "unknown suite 'nothing'; there are: shopdesk, swe_mini, tau2, web_mini" in capsys.readouterr().err
+    assert (
+        "unknown suite 'nothing'; there are: shopdesk, swe_mini, tau2, web_mini"
+        in capsys.readouterr().err
+    )

@@ -277,7 +277,7 @@ def _passing(
     hit = WebHit(
         site=site,
         method=request.method,
-        url=url,
+        url=request.path_qs,  # the rest is a port of the day
         point=at.point,
         occurrence=at.occurrence,
         attempt=at.attempt,

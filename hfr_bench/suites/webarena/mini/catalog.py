@@ -11,6 +11,7 @@ from pydantic import ValidationError
 
 from hfr_bench import content as files
 from hfr_bench.errors import BadInputError
+from hfr_bench.faults.web import fault_points
 from hfr_bench.model.record import json_digest
 from hfr_bench.model.task import (
     ExpectedEffect,
@@ -22,7 +23,7 @@ from hfr_bench.model.task import (
 )
 from hfr_bench.model.terms import Layer
 from hfr_bench.suites.webarena.mini import effects, records
-from hfr_bench.suites.webarena.mini.content import FILES, SUITE, folder, seed, settings
+from hfr_bench.suites.webarena.mini.content import FILES, SUITE, folder, routes, seed, settings
 from hfr_bench.suites.webarena.mini.contracts import CLICK, STOP
 from hfr_bench.suites.webarena.rows import Record, read_record
 
@@ -136,13 +137,13 @@ def _public(row: Mapping[str, Any]) -> TaskSpec:
         stratum=records.site_of(row),
         deadline_s=float(settings()["deadline_s"]),
         tools=specs,
-        fault_points=_fault_points(specs),
+        fault_points=_fault_points(specs, records.site_of(row)),
         source_digest=json_digest(dict(row)),
     )
 
 
-def _fault_points(specs: Sequence[ToolSpec]) -> tuple[FaultPoint, ...]:
-    """The models' roles, every tool, and the reads that a strategy makes for itself."""
+def _fault_points(specs: Sequence[ToolSpec], site: str) -> tuple[FaultPoint, ...]:
+    """The models' roles, every tool, a strategy's own reads, and the site's requests."""
     points = [
         FaultPoint(point=f"model:{role}", layer=Layer.MODEL, target="agent")
         for role in ("agent", "compress")
@@ -157,7 +158,7 @@ def _fault_points(specs: Sequence[ToolSpec]) -> tuple[FaultPoint, ...]:
         FaultPoint(point=f"{purpose}:{CLICK}", layer=Layer.TOOL, target=read.read)
         for purpose in ("prepare", "reconcile", "verify")
     ]
-    return tuple(points)
+    return (*points, *fault_points([one for one in routes() if one.site == site]))
 
 
 def _expected(row: Mapping[str, Any], where: str) -> tuple[ExpectedEffect, ...]:

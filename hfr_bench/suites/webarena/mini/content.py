@@ -11,6 +11,7 @@ from hfr_bench import content
 from hfr_bench.errors import BadInputError
 from hfr_bench.model.record import digest, text_digest
 from hfr_bench.model.terms import SideEffect
+from hfr_bench.model.web import Route
 
 SUITE = "web_mini"
 FILES = ("forum", "shop", "office", "tracker")
@@ -26,6 +27,20 @@ class Button:
 
     level: SideEffect
     read: str = ""
+
+
+@cache
+def routes() -> tuple[Route, ...]:
+    """routes.yaml, in its order. Raises BadInputError naming the route."""
+    path = folder() / "routes.yaml"
+    found = []
+    for site, rows in content.read_yaml(path).items():
+        for request, (name, level) in rows.items():
+            method, _, where = request.partition(" ")
+            if not where.startswith("/") or level not in set(SideEffect):
+                raise BadInputError(f"{path}: {site}: {request}: METHOD /path: [name, R0 to R3]")
+            found.append(Route(site, method, where, name, SideEffect(level)))
+    return tuple(found)
 
 
 def folder() -> Path:

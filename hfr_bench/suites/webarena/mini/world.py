@@ -7,11 +7,13 @@ from urllib.parse import urlsplit
 from hfr_bench.errors import BadInputError, InfrastructureError
 from hfr_bench.model.attempt import Observation
 from hfr_bench.model.trial import Grade
+from hfr_bench.model.web import Route, WebSeen
 from hfr_bench.ports.sandbox import ToolHost
 from hfr_bench.ports.suite import Execution, UserAct
 from hfr_bench.suites._scripted import ScriptedUser
 from hfr_bench.suites.webarena.browse.actions import Action, BadActionError, Verb, action_of
 from hfr_bench.suites.webarena.browse.driver import BrowserError, Cookie, Driver, View, find
+from hfr_bench.suites.webarena.browse.witness import browsed
 from hfr_bench.suites.webarena.mini import content, contracts, effects
 from hfr_bench.suites.webarena.mini.catalog import WebTask, tasks
 from hfr_bench.suites.webarena.mini.grading import Graded, graded
@@ -33,7 +35,7 @@ class Quits(Protocol):
 
 
 class WebWorld:
-    """Implements `ports.suite.World`.
+    """Implements `ports.suite.World` and `ports.web.Fronted`.
 
     `sites`: where the sites are, by name. `behind` puts something in front of them, such as a
     proxy that injects faults; `urls` is where the driver goes.
@@ -50,6 +52,7 @@ class WebWorld:
         self._urls: Mapping[str, str] = self.sites
         self._driver = driver()
         self._view = View("about:blank")
+        self._asked = 0
         self._task: WebTask | None = None
 
     @property
@@ -59,6 +62,16 @@ class WebWorld:
     @property
     def urls(self) -> Mapping[str, str]:
         return self._urls
+
+    @property
+    def routes(self) -> Sequence[Route]:
+        return content.routes()
+
+    def browsed(self) -> Sequence[WebSeen]:
+        """What the browser says of its requests since this was last asked."""
+        found = browsed(self._driver.har(), self._asked)
+        self._asked += len(found)
+        return found
 
     def behind(self, addresses: Mapping[str, str]) -> None:
         """Reach these sites at other addresses from now on; {} = all directly again.
@@ -132,6 +145,7 @@ class WebWorld:
         rows = content.sessions()
         cookies = [Cookie(self._cookies[row["site"]], row["token"]) for row in rows]
         self._view = self._driver.open(start, cookies)
+        self._asked = 0
 
     # -- actions ------------------------------------------------------------------------------
 

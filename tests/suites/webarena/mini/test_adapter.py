@@ -1,20 +1,25 @@
 """web_mini as a suite: controls, actions, resends, read-backs, and what is official."""
 
+import itertools
 import re
 import time
 from collections import Counter
 from collections.abc import Mapping
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
 from hfr_bench.errors import BadInputError
+from hfr_bench.faults.web import level_of
 from hfr_bench.lab.validate import validate
 from hfr_bench.model.prereg import SuiteSelection
 from hfr_bench.model.terms import Landed, SideEffect
+from hfr_bench.model.web import Route
 from hfr_bench.ports.sandbox import ToolHost
 from hfr_bench.ports.suite import Controlled, Execution, Levelled
 from hfr_bench.ports.verifier import Checked
+from hfr_bench.ports.web import Fronted
 from hfr_bench.suites.webarena.browse.http import HttpDriver
 from hfr_bench.suites.webarena.mini import WebMiniSuite, image
 from hfr_bench.suites.webarena.mini.catalog import tasks
@@ -195,11 +200,15 @@ def test_the_level_of_a_click_is_that_of_the_requests_it_makes(
             asked = len(world._driver.har()["log"]["entries"])
             done = do(world, step.tool, **step.arguments)
             entries = world._driver.har()["log"]["entries"][asked:]
-            posts = any(one["request"]["method"] != "GET" for one in entries)
+            asked_for = [urlsplit(one["request"]["url"]) for one in entries]
+            levels = [
+                level_of(task.site, one["request"]["method"], url.path, world.routes)
+                for one, url in zip(entries, asked_for, strict=True)
+            ]
             level = suite.level_of(step.tool, step.arguments)
             if step.tool == "click":
                 assert level is not None
-                assert level.writes == posts, step.arguments
+                assert level is max(levels, key=list(SideEffect).index), step.arguments
                 assert level.writes or not done.changed
 
 
@@ -212,6 +221,43 @@ def test_what_is_answered_does_not_depend_on_the_task(world: WebWorld) -> None:
         first = do(world, "click", role="link", name="My submissions").observation
         told.append((first, do(world, "read_back", **asked).observation))
     assert told[0] == told[1] == told[2]
+
+
+def test_routes_are_those_of_the_host(world: WebWorld) -> None:
+    """Every form that a site takes has a route, and every route is one that the site has."""
+    told = world._host.request("hello", {}, 30)["routes"]
+    theirs = [(site, method, pattern) for site, method, pattern, name in told if "rest" not in name]
+    tries = list(itertools.product(("x", "1"), repeat=3))
+
+    def fits(route: Route, site: str, method: str, pattern: str) -> bool:
+        paths = {
+            route.path.replace("{}", "%s") % words[: route.path.count("{}")] for words in tries
+        }
+        return (route.site, route.method) == (site, method) and any(
+            re.fullmatch(pattern, path) for path in paths
+        )
+
+    for one in theirs:
+        assert one[1] == "GET" or any(fits(route, *one) for route in world.routes), one
+    for route in world.routes:
+        assert any(fits(route, *one) for one in theirs) or route.path == "/{}", route
+
+
+def test_the_browser_says_what_it_asked_for(world: WebWorld) -> None:
+    world.reset(POST)
+    assert isinstance(world, Fronted)
+    assert [(one.method, one.url, one.status) for one in world.browsed()] == [
+        ("GET", "/f/books", 200)
+    ]
+    do(world, "click", role="link", name="Submit to books")
+    do(world, "type", role="textbox", name="Title", text="x")
+    do(world, "click", role="button", name="Create submission", on="/submit/books")
+    assert [(one.method, one.url, one.status) for one in world.browsed()] == [
+        ("GET", "/submit/books", 200),
+        ("POST", "/submit/books", 302),
+        ("GET", "/f/books/11/x", 200),
+    ]
+    assert world.browsed() == ()
 
 
 def test_declining_an_impossible_task_is_told_apart(world: WebWorld) -> None:
