@@ -45,14 +45,17 @@ def check_answer(grading: Mapping[str, Any], answer: str | None, reading: Readin
 
 
 def _hedged(grading: Mapping[str, Any], answer: str | None) -> str:
-    """Whether an answer lists alternatives of its own, any of which the official rule takes."""
+    """Whether an answer that passed names alternatives or a pattern; the rule takes both."""
     value = read_answer(answer)
     data = value.get("retrieved_data") if isinstance(value, Mapping) else None
     items = (grading.get("results_schema") or {}).get("items") or {}
     if not is_retrieve(grading) or not isinstance(data, list):
         return ""
     hedged = any(_several(item, items) for item in data)
-    return "the answer lists alternatives, of which one fits" if hedged else ""
+    if hedged:
+        return "the answer lists alternatives, of which one fits"
+    wild = '"^' in json.dumps(data) and '$"' in json.dumps(data)
+    return "the answer gives a pattern, which matches" if wild else ""
 
 
 def _several(value: Any, schema: Mapping[str, Any]) -> bool:

@@ -51,6 +51,7 @@ def _of_data(gold, data):
         "nested": of([data]),
         "more names": of([{**d, "x": 1} if isinstance(d, dict) else d for d in data]),
         "hedged": of([[d, "x"] if not isinstance(d, dict) else _hedged(d) for d in data]),
+        "wild": of(["^.*$" if not isinstance(d, dict) else dict.fromkeys(d, "^.*$") for d in data]),
         "near": of([_near(d) for d in data]),
     }
 

@@ -99,6 +99,8 @@ def test_an_answer_that_names_several_passes_by_the_rule_and_is_flagged():
     assert told.passed
     assert told.suspect == "the answer lists alternatives, of which one fits"
     assert not check_answer(PRICES, answer(GOLD), READING).suspect
+    wild = check_answer(PRICES, answer([{**GOLD[0], "name": "^.*$"}, GOLD[1]]), READING)
+    assert (wild.passed, wild.suspect) == (True, "the answer gives a pattern, which matches")
     wrong = answer([{**GOLD[0], "name": ["Coffee", "Milk"]}, GOLD[1]])
     assert check_answer(PRICES, wrong, READING) == Check(
         "AgentResponseEvaluator", False, "retrieved_data: nothing fits item 0"
