@@ -11,12 +11,13 @@ from typing import Any
 from hfr_bench.errors import BadInputError
 from hfr_bench.suites.webarena.rows import CHECKS, EVALUATORS, SITES, WORK, Record
 
-UNSCORED = frozenset({319, 429, 567, 568, 569, 570, 699, 700, 742, 743, 745, 746, 811})
+UNSCORED = frozenset({319, 429, *range(562, 571), 699, 700, 742, 743, 745, 746, 811})
 """Tasks of webarena-verified 1.2.3 whose own grader gives 1.0 to nobody; a test finds them anew.
 
-319 wants a field of which it names no value; 429 two last navigations; 567-570, 742, 743, 745 and
-746 two requests to one address, each to be the last; 699, 700 and 811 name a list of one where the
-grader reads alternatives, and takes its own error for the agent's.
+319 wants a field of which it names no value; 429 two last navigations; 562-566 hold the addresses
+in a README against their placeholders, which no agent sees; 567-570, 742, 743, 745 and 746 want two
+requests to one address, each to be the last; 699, 700 and 811 name a list of one where the grader
+reads alternatives, and takes its own error for the agent's.
 """
 
 

@@ -159,6 +159,8 @@ def _read(file: Pinned, source: str | Path | None) -> tuple[bytes, Source]:
                 f"{file.distribution} {version} is installed in {folder}, but tasks are counted "
                 f"and graded as of {file.version}: {how_to_get(file)}"
             )
+        if not found.is_file():
+            raise BadInputError(f"{folder}: {file.distribution} lacks {found}; install it anew")
         text = found.read_bytes()
         return text, _source(file, str(found), version, text)
     raise BadInputError(

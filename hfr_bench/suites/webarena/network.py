@@ -58,12 +58,16 @@ def reading_of(grading: Mapping[str, Any], sites: Sites, among: Sequence[str]) -
 def check_exchanges(asked: Asked, exchanges: Iterable[Exchange]) -> Check:
     """Whether the exchanges hold what the task expects (or hold it not: `should_not_exist`)."""
     try:
-        expected = _expected(asked)
-        found = _chosen(asked, [exchange for exchange in exchanges if not exchange.asset])
-    except (ValueError, TypeError) as error:
-        if isinstance(error, BadInputError):
-            raise
+        return _checked(asked, [exchange for exchange in exchanges if not exchange.asset])
+    except BadInputError:
+        raise
+    except (ValueError, TypeError, re.error) as error:
         return Check(NAME, False, f"the task's own expectation cannot be read: {error}")
+
+
+def _checked(asked: Asked, exchanges: list[Exchange]) -> Check:
+    expected = _expected(asked)
+    found = _chosen(asked, exchanges)
     what = f"{asked.method} {_first_url(asked.expected['url'])}"
     if asked.grading.get("should_not_exist"):
         return Check(NAME, not found, f"{what} was requested" if found else "")

@@ -41,7 +41,30 @@ def check_answer(grading: Mapping[str, Any], answer: str | None, reading: Readin
         found = difference(
             wanted, data or None, ordered=bool(grading.get("ordered")), at="retrieved_data"
         )
-    return Check(NAME, not found, found)
+    return Check(NAME, not found, found, _hedged(grading, answer) if not found else "")
+
+
+def _hedged(grading: Mapping[str, Any], answer: str | None) -> str:
+    """Whether an answer that passed names alternatives or a pattern; the rule takes both."""
+    value = read_answer(answer)
+    data = value.get("retrieved_data") if isinstance(value, Mapping) else None
+    items = (grading.get("results_schema") or {}).get("items") or {}
+    if not is_retrieve(grading) or not isinstance(data, list):
+        return ""
+    hedged = any(_several(item, items) for item in data)
+    if hedged:
+        return "the answer lists alternatives, of which one fits"
+    wild = '"^' in json.dumps(data) and '$"' in json.dumps(data)
+    return "the answer gives a pattern, which matches" if wild else ""
+
+
+def _several(value: Any, schema: Mapping[str, Any]) -> bool:
+    """Whether a list stands where the schema has one value."""
+    if isinstance(value, Mapping):
+        properties = schema.get("properties") or {}
+        return any(_several(held, properties.get(name) or {}) for name, held in value.items())
+    plain = schema.get("type") != "array" and schema.get("format") != "coordinates"
+    return isinstance(value, list) and plain
 
 
 def is_retrieve(grading: Mapping[str, Any]) -> bool:

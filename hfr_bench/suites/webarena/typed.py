@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from hfr_bench.suites.webarena import quantities as q
 from hfr_bench.suites.webarena.texts import Derender, likeness, plain, trimmed
-from hfr_bench.suites.webarena.urls import Address, Reading, is_pattern, read_address
+from hfr_bench.suites.webarena.urls import Address, Reading, is_pattern, is_tame, read_address
 
 ALIKE = 80
 """How alike two names of places must be, of 100 (`texts.likeness`)."""
@@ -98,10 +98,16 @@ def _string(value: Any) -> str:
 
 
 def _same_string(one: str, other: str) -> bool:
-    for pattern, text in ((one, other), (other, one)):
-        if is_pattern(pattern) and _matches(pattern, text, re.IGNORECASE):
-            return True
+    if _by_pattern(one, other, re.IGNORECASE):
+        return True
     return one == other or trimmed(one) == trimmed(other)
+
+
+def _by_pattern(expected: str, given: str, flags: re.RegexFlag) -> bool:
+    """Whether one matches the other. Upstream takes a pattern from either side."""
+    if is_pattern(expected) and _matches(expected, given, flags):
+        return True
+    return is_pattern(given) and is_tame(given) and _matches(given, expected, flags)
 
 
 def _matches(pattern: str, text: str, flags: re.RegexFlag) -> bool:
@@ -158,10 +164,7 @@ def _base64(value: Any) -> str:
 
 
 def _same_content(one: str, other: str) -> bool:
-    for pattern, text in ((one, other), (other, one)):
-        if is_pattern(pattern) and _matches(pattern, text, re.DOTALL):
-            return True
-    return one == other
+    return one == other or _by_pattern(one, other, re.DOTALL)
 
 
 def _equal(one: Any, other: Any) -> bool:

@@ -5,11 +5,15 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One check. `passed` None: it rests on words that nobody was there to judge."""
+    """One check. `passed` None: it rests on words that nobody was there to judge.
+
+    `suspect`: what makes a pass doubtful, in words; the official rule does not mind it.
+    """
 
     name: str
     passed: bool | None
     why: str = ""
+    suspect: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +29,11 @@ class Verdict:
         if False in passed or not passed:
             return 0.0
         return None if None in passed else 1.0
+
+    @property
+    def suspect(self) -> str:
+        """What makes the verdict doubtful, in words; "" if nothing does."""
+        return next((check.suspect for check in self.checks if check.suspect), "")
 
     @property
     def why(self) -> str:

@@ -111,7 +111,7 @@ def _form(grading, form):
         for n, v in values.items()
         if v is not None
     }
-    return urlencode(named), FORM
+    return urlencode(named or {"more": 1}), FORM
 
 
 def _nested(values):

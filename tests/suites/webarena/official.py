@@ -77,20 +77,10 @@ def values():
     return equal
 
 
-def original():
-    """(record with its URLs in place, answer, last url, pages) -> score."""
-    import webarena.evaluation_harness.evaluators as upstream
-    from nltk.tokenize import NLTKWordTokenizer
-    from playwright.sync_api import Page
+def shown(page):
+    """A class of pages whose answers are given."""
 
-    split = NLTKWordTokenizer()
-    upstream.word_tokenize = split.tokenize
-    upstream.llm_fuzzy_match = upstream.llm_ua_match = lambda *_, **__: 0.0
-    upstream.time.sleep = lambda _: None
-
-    class Shown(Page):
-        """A page whose answers are given."""
-
+    class Shown(page):
         def __init__(self, url, pages):
             self._url, self._pages = url, pages
 
@@ -113,11 +103,27 @@ def original():
             name = "role" if "td.col-max-role" in script else script.removeprefix("() => ").strip()
             return self._pages.get(self._url, {}).get(name, "")
 
+    return Shown
+
+
+def original():
+    """(record with its URLs in place, answer, last url, pages) -> score."""
+    import webarena.evaluation_harness.evaluators as upstream
+    from nltk.tokenize import NLTKWordTokenizer
+    from playwright.sync_api import Page
+
+    split = NLTKWordTokenizer()
+    upstream.word_tokenize = split.tokenize
+    upstream.llm_fuzzy_match = upstream.llm_ua_match = lambda *_, **__: 0.0
+    upstream.time.sleep = lambda _: None
+
+    made = shown(Page)
+
     def grade(asked):
         with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
             json.dump(asked["record"], file)
             file.flush()
-            page = Shown(asked["url"], asked.get("pages", {}))
+            page = made(asked["url"], asked.get("pages", {}))
             path = [{}, {"answer": asked["answer"]}]
             kinds = asked["record"]["eval"]["eval_types"]
             score = 1.0

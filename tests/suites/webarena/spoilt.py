@@ -50,8 +50,14 @@ def _of_data(gold, data):
         "one text": of(json.dumps(data)),
         "nested": of([data]),
         "more names": of([{**d, "x": 1} if isinstance(d, dict) else d for d in data]),
+        "hedged": of([[d, "x"] if not isinstance(d, dict) else _hedged(d) for d in data]),
+        "wild": of(["^.*$" if not isinstance(d, dict) else dict.fromkeys(d, "^.*$") for d in data]),
         "near": of([_near(d) for d in data]),
     }
+
+
+def _hedged(item):
+    return {name: [held, "x"] for name, held in item.items()}
 
 
 def _near(value):

@@ -65,3 +65,4 @@ def test_verdicts():
     assert Verdict(()).score == 0.0
     assert Verdict((Check("a", True), Check("b", None, "x"))).score is None
     assert Verdict((Check("a", None), Check("b", False, "x"))).why == "b: x"
+    assert Verdict((Check("a", True), Check("b", True, suspect="s"))).suspect == "s"

@@ -65,6 +65,12 @@ def test_another_version_is_refused(environment):
         load("original")
 
 
+def test_an_installation_that_lacks_the_file(environment):
+    environment("0.0.5")
+    with pytest.raises(BadInputError, match=r"libwebarena lacks .*test\.raw\.json"):
+        load("original")
+
+
 def test_what_is_not_there_says_how_to_get_it(environment):
     environment("1.0", name="something-else")
     with pytest.raises(BadInputError, match=r"--no-deps webarena-verified==1\.2\.3 && export"):

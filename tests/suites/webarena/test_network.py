@@ -146,6 +146,8 @@ def test_patterns_and_alternatives_of_addresses():
 
 
 def test_what_cannot_be_read():
+    assert not passed([POST], {**WANTED, "post_data": {"$..t": "a b"}}), "no such path"
+    assert not passed([POST], {**WANTED, "url": "^__REDDIT__/(submit$"}), "no such pattern"
     odd = Exchange("POST", "", 302)
     assert passed([odd, POST])
     assert not passed([POST], {**WANTED, "url": ["__REDDIT__/submit/books"]}), "a list of one"

@@ -8,6 +8,7 @@ from golds import AT
 from hfr_bench.suites.webarena.responses import check_answer, read_answer
 from hfr_bench.suites.webarena.rows import SITES
 from hfr_bench.suites.webarena.urls import Reading
+from hfr_bench.suites.webarena.verdict import Check
 
 READING = Reading(AT, SITES)
 PRICES = {
@@ -90,6 +91,20 @@ def test_a_task_that_cannot_be_passed_says_so():
     told = check_answer({**NOT_FOUND, "expected": lacking}, said, READING)
     assert not told.passed
     assert "whoever gives none" in told.why
+
+
+def test_an_answer_that_names_several_passes_by_the_rule_and_is_flagged():
+    hedged = answer([{**GOLD[0], "name": ["Coffee", "Tea"]}, GOLD[1]])
+    told = check_answer(PRICES, hedged, READING)
+    assert told.passed
+    assert told.suspect == "the answer lists alternatives, of which one fits"
+    assert not check_answer(PRICES, answer(GOLD), READING).suspect
+    wild = check_answer(PRICES, answer([{**GOLD[0], "name": "^.*$"}, GOLD[1]]), READING)
+    assert (wild.passed, wild.suspect) == (True, "the answer gives a pattern, which matches")
+    wrong = answer([{**GOLD[0], "name": ["Coffee", "Milk"]}, GOLD[1]])
+    assert check_answer(PRICES, wrong, READING) == Check(
+        "AgentResponseEvaluator", False, "retrieved_data: nothing fits item 0"
+    )
 
 
 def test_what_an_answer_is_read_as():

@@ -46,6 +46,13 @@ def test_types_do_not_mix():
     assert typed("A", "string", READING).equals(" a ")
 
 
+def test_a_pattern_that_an_agent_gives_cannot_keep_the_grader_busy():
+    assert same("string", "aaa", "^a+$")
+    assert not same("string", "a" * 60, "^(a+)+$")
+    assert not same("string", "a" * 60, "^a*a*a*a*a*a*$")
+    assert same("string", "^(a+)+$", "aaa"), "what a task gives is trusted"
+
+
 def test_what_cannot_be_read():
     for kind in KINDS:
         with pytest.raises(ValueError, match="two or more"):
