@@ -138,11 +138,19 @@ def audit(
         forked = next((one.line for one, event in pairs if _is(event, agenda.fork)), None)
         failed += _of_the_ledger(events, agenda, met, book.meetings, forked)
     met |= web.deliveries
-    book.meetings.extend(Meeting(one.event, one.line, one.line) for one in web.met)
+    book.meetings.extend(_of_its_call(one, trace.attempts) for one in web.met)
     deliveries = agenda.ordered(met.values())
     sums = _sums(agenda.counts, deliveries) if injected else {}
     good = tuple(one for one in book.meetings if met[one.event.injection_id].delivered)
     return TrialAudit(arm, sums, tuple(failed), tuple(untrue), deliveries, good)
+
+
+def _of_its_call(met: web_part.Met, attempts: Sequence[Attempt]) -> Meeting:
+    """The meeting of a web request, as one of the tool's call that led to it."""
+    for one in attempts:
+        if one.line < met.line and one.last is not None and met.line < one.last:
+            return Meeting(met.event, one.line, one.last)
+    return Meeting(met.event, met.line, met.line)
 
 
 class _Book:

@@ -165,6 +165,11 @@ class Trial:
         return self.sink.of(WebHit)
 
 
+@pytest.fixture(scope="session")
+def make_shop() -> type[WebShop]:
+    return WebShop
+
+
 @pytest.fixture
 def shop() -> Iterator[WebShop]:
     with serving() as (url, state):
