@@ -17,7 +17,7 @@ def _seen(entry: Mapping[str, Any]) -> WebSeen:
     failure, status = entry.get("_failureText"), response["status"]
     headers = {one["name"].lower(): one["value"] for one in response["headers"]}
     whole = not failure and status > 0
-    told = whole and not 300 <= status < 400  # noqa: PLR2004 - browsers keep no body of a redirect
+    told = whole and not 300 <= status < 400
     return WebSeen(
         method=request["method"],
         url=request["url"],
