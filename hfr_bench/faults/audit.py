@@ -116,11 +116,9 @@ def audit(
     pairs = _met(trace.attempts, agenda if injected else None)
     book = _Book(trace, pairs, terms)
     met: dict[str, Delivery] = {}
-    web = web_part.Found()
-    if injected and agenda.of_the_web:
-        web = web_part.audit_web(events, agenda, kinds, virtual=trace.virtual)
+    web = web_part.found_in(events, agenda, terms)
     failed, untrue = [], [*trace.stray, *book.stray, *web.untrue]
-    for attempt, live in book.attempts():
+    for attempt, live in web.but_for(book.attempts()):
         if live is not None:
             before = met.get(live.injection_id)
             problem = _mismatch(attempt, live, book)
@@ -128,21 +126,33 @@ def audit(
             if before is None or not before.mismatch:
                 masked = hidden or (before is not None and before.masked)
                 met[live.injection_id] = Delivery(live, "" if hidden else problem, masked)
-        elif web.within(attempt.line, attempt.last):
-            continue  # the fault was met on its way to a site, and is held to its own truths
         elif attempt.seen is not None and not attempt.seen.answered:
             failed.append(f"{attempt.name}: {match.told(attempt.seen)}")
         elif attempt.seen is not None and (problem := match.untrue(attempt, attempt.seen, terms)):
             untrue.append(f"{attempt.name}: {problem}")
     if agenda.of_the_ledger and injected:
-        forked = next((one.line for one, event in pairs if _is(event, agenda.fork)), None)
-        failed += _of_the_ledger(events, agenda, met, book.meetings, forked)
-    met |= web.deliveries
-    book.meetings.extend(_of_its_call(one, trace.attempts) for one in web.met)
+        failed += _of_the_ledger(events, agenda, met, book.meetings, _forked(pairs, agenda))
+    _add_web(web, trace.attempts, met, book.meetings)
     deliveries = agenda.ordered(met.values())
     sums = _sums(agenda.counts, deliveries) if injected else {}
     good = tuple(one for one in book.meetings if met[one.event.injection_id].delivered)
     return TrialAudit(arm, sums, tuple(failed), tuple(untrue), deliveries, good)
+
+
+def _forked(pairs: Iterable[tuple[Attempt, FaultEvent | None]], agenda: Agenda) -> int | None:
+    """The line at which the event was live that all others wait for."""
+    return next((one.line for one, event in pairs if _is(event, agenda.fork)), None)
+
+
+def _add_web(
+    web: web_part.Found,
+    attempts: Sequence[Attempt],
+    met: dict[str, Delivery],
+    meetings: list[Meeting],
+) -> None:
+    """Adds what was met on the way to sites."""
+    met |= web.deliveries
+    meetings.extend(_of_its_call(one, attempts) for one in web.met)
 
 
 def _of_its_call(met: web_part.Met, attempts: Sequence[Attempt]) -> Meeting:

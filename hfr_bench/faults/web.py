@@ -6,12 +6,14 @@ lead to; requests of calls that are made for the strategy have points of their o
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from hfr_bench.faults.agenda import Agenda, Delivery
 from hfr_bench.faults.expect import Place, expected
+from hfr_bench.faults.match import Terms
+from hfr_bench.faults.reading import Attempt
 from hfr_bench.faults.shape import CLOSED, TIMEOUT, wire
 from hfr_bench.model.effects import Stale
 from hfr_bench.model.record import text_digest
@@ -171,9 +173,24 @@ class Found(NamedTuple):
                 found[one.event.injection_id] = Delivery(one.event, one.problem)
         return found
 
-    def within(self, first: int, last: int | None) -> bool:
+    def but_for(
+        self, attempts: Iterable[tuple[Attempt, FaultEvent | None]]
+    ) -> Iterator[tuple[Attempt, FaultEvent | None]]:
+        """All but the calls whose fault was met on the way to a site: that has its own truths."""
+        for attempt, live in attempts:
+            if live is not None or not self._within(attempt.line, attempt.last):
+                yield attempt, live
+
+    def _within(self, first: int, last: int | None) -> bool:
         """Whether a request met an event between two lines."""
         return any(first < one.line and (last is None or one.line < last) for one in self.met)
+
+
+def found_in(events: Sequence[TraceEvent], agenda: Agenda, terms: Terms) -> Found:
+    """The web part of a trial's trace, where its schedule has one and its injectors were in."""
+    if not (terms.injected and agenda.of_the_web):
+        return Found()
+    return audit_web(events, agenda, terms.kinds, virtual=terms.virtual)
 
 
 def audit_web(

@@ -56,7 +56,8 @@ def own_injectors(faults: Faults) -> dict[str, CallInjector]:
     made: dict[str, CallInjector] = {}
     for kind, name in sorted(wanted(faults.kinds, faults.named).items()):
         if name not in made:
-            made[name] = plugins.find("injectors", name)()
+            plug = plugins.find("injectors", name)
+            made[name] = plug(faults.kinds) if name == WEB_PROXY else plug()
         injector = made[name]
         if not hasattr(injector, "wrap"):
             raise BadInputError(

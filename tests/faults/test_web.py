@@ -1,4 +1,4 @@
-"""Faults between a browser and its sites: routes and levels, coordinates, and what the audit sees."""
+"""Faults between a browser and its sites: routes, levels, coordinates, and the audit's eye."""
 
 import pytest
 from hypothesis import given
@@ -18,7 +18,7 @@ from hfr_bench.faults.web import (
     why_not,
 )
 from hfr_bench.model.record import text_digest
-from hfr_bench.model.schedule import FaultEvent, FaultSchedule
+from hfr_bench.model.schedule import FaultEvent, FaultSchedule, Rewrite
 from hfr_bench.model.terms import Layer, SideEffect
 from hfr_bench.model.trace import TraceEvent
 from hfr_bench.model.web import Route, WebHit, WebSeen
@@ -71,9 +71,7 @@ def test_what_cannot_be_played_is_said():
     assert why_not(KINDS["web_503_after"]) == ""
     assert "no wire" not in why_not(KINDS["model_429"])
     assert "openai_chat" in why_not(KINDS["model_429"])
-    odd = KINDS["web_half_page"].model_copy(
-        update={"wire": {"web": KINDS["web_half_page"].wire["web"].model_copy(update={"edits": ("turn",)})}}
-    )  # fmt: skip
+    odd = KINDS["web_half_page"].model_copy(update={"wire": {"web": Rewrite(edits=("turn",))}})
     assert "no edit 'turn'" in why_not(odd)
     with pytest.raises(ValueError, match="openai_chat"):
         effect_of(event("model_429"), KINDS["model_429"])

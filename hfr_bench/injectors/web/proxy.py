@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 import aiohttp
 from aiohttp import web
 from multidict import CIMultiDict
+from yarl import URL
 
 from hfr_bench.faults.web import Effect, effect_lands
 from hfr_bench.injectors._trail import Coordinate
@@ -151,7 +152,7 @@ class Front:
         body = await read_body(request)
         if body is None:
             return web.Response(status=413, text=f"limit: {BODY_LIMIT} bytes")
-        stage, url = self.stage, f"http://{request.host}{request.path_qs}"
+        stage, url = self.stage, f"http://{request.host}{request.raw_path}"
         route = None if stage is None else stage.route(site, request.method, url)
         if stage is None or route is None:
             answer, _ = await self._ask(site, request, body, request.headers.get("cookie", ""))
@@ -229,7 +230,7 @@ class Front:
             if name in headers:
                 headers[name] = headers[name].replace(ours, origin, 1)
         headers["accept-encoding"] = "identity"
-        url = f"{origin}{request.path_qs}"
+        url = URL(f"{origin}{request.raw_path}", encoded=True)
         assert self._client is not None
         try:
             async with self._client.request(

@@ -1,4 +1,4 @@
-"""A world with one site and a browser, for the proxy to stand before; a trial without a strategy."""
+"""A world with one site and a browser, for the proxy to stand before, and a trial there."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import count
@@ -42,7 +42,7 @@ ROUTES = (
 
 
 class WebShop:
-    """A world with sites. Implements `ports.web.Fronted`, and of `ports.suite.World` what it needs."""
+    """Implements `ports.web.Fronted`, and of `ports.suite.World` what it needs."""
 
     def __init__(self, url: str, state: State, driver: Driver) -> None:
         self.url, self.state, self.driver = url, state, driver
@@ -127,7 +127,8 @@ class Trial:
         self.truth = TruthQueue({e.injection_id: e for e in events})
         world.reset("t")
         task = TaskSpec(task_id="t", suite="web")
-        inner: Any = WorldTools(world, task, self.truth, self.clock, TOOL_US)  # type: ignore[arg-type]
+        there: Any = world
+        inner = WorldTools(there, task, self.truth, self.clock, TOOL_US)
         cursor = Cursor(events, TOOL_LAYERS)
         scene = Scene("t", cursor, self.kinds, self.clock, self.truth.tell, fronted=world)
         self.port = Seen(injector.wrap(inner, scene), self.sink, self.truth, self.clock, Sums(), 0)

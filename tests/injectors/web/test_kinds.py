@@ -184,3 +184,13 @@ def test_a_proxy_is_there_for_all_trials_of_its_world(trial, shop):
     again.call("add")
     good(again.end(), "web_503")
     assert shop.addresses == addresses
+
+
+@pytest.mark.parametrize("path", ["/search?q=a+b%20c&q=%C3%A9", "/search?q=ä b", ""])
+def test_addresses_pass_to_the_byte(trial, shop, path):
+    now = trial(event("web_503"))
+    (seen,) = now.call("goto", path=path)
+    assert seen.answered
+    assert ("a b c" in seen.body) == ("%20" in path)
+    now.call("add")
+    good(now.end(), "web_503")

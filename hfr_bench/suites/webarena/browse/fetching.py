@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 from typing import NamedTuple
-from urllib.parse import quote, urldefrag, urljoin, urlsplit
+from urllib.parse import quote, urldefrag, urljoin, urlsplit, urlunsplit
 
 from hfr_bench.suites.webarena.browse.driver import BROKEN, CLOSED, REFUSED, TIMEOUT, Cookie
 from hfr_bench.suites.webarena.browse.har import Entry, header
@@ -137,7 +137,7 @@ class Fetcher:
         return entry
 
     def _once(self, asked: Asked, left_s: float) -> Entry:
-        url = urldefrag(asked.url)[0]
+        url = _as_sent(asked.url)
         headers = self._headers(asked, url)
         entry = Entry(asked.method, url, headers, asked.body, time.time())
         began_s = time.monotonic()
@@ -173,6 +173,12 @@ class Fetcher:
         return headers
 
 
+def _as_sent(url: str) -> str:
+    """A URL as it stands in a request: without its fragment, whole, in ASCII."""
+    parts = urlsplit(urldefrag(url)[0])
+    return quote(urlunsplit(parts._replace(path=parts.path or "/")), _PLAIN)
+
+
 def _exchange(entry: Entry, asked: Asked, left_s: float) -> None:
     """One request on a connection of its own. Raises OSError, HTTPException or ValueError."""
     parts = urlsplit(entry.url)
@@ -184,9 +190,7 @@ def _exchange(entry: Entry, asked: Asked, left_s: float) -> None:
     link = kind("127.0.0.1" if local else parts.hostname, parts.port, timeout=left_s)
     try:
         target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-        link.putrequest(
-            asked.method, quote(target, _PLAIN), skip_host=True, skip_accept_encoding=True
-        )
+        link.putrequest(asked.method, target, skip_host=True, skip_accept_encoding=True)
         for name, value in entry.headers:
             link.putheader(name, value)
         link.endheaders(asked.body or None)
