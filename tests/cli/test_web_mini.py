@@ -10,6 +10,8 @@ from hfr_bench.lab.register import load
 from hfr_bench.lab.store import Store
 from hfr_bench.model.trial import TrialResult
 
+pytestmark = pytest.mark.slow  # test_web_mini_http.py goes the same way, and further
+
 PREREG = """\
 v: 1
 name: lost-clicks
@@ -75,7 +77,6 @@ def test_the_official_rule_calls_some_doubled_trials_right(lost_clicks: Path) ->
     assert not any(one.goal_met for one in unseen)
 
 
-@pytest.mark.slow
 def test_the_experiment_is_valid_and_its_report_tells_verdict_and_state(
     lost_clicks: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
