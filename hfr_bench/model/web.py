@@ -9,7 +9,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from hfr_bench.model.record import Record
+from hfr_bench.model.record import Record, text_digest
 from hfr_bench.model.terms import SideEffect
 
 DIALECT = "web"
@@ -57,12 +57,17 @@ class Cookieless(Record):
 WebEffect = Discard | Cookieless
 
 
+def address(site: str, target: str) -> str:
+    """A request's target as traces name it: whatever the port, and without the words of a query."""
+    path, asked, query = target.partition("?")
+    return f"{site}:{path}{asked}{text_digest(query)[:16] if query else ''}"
+
+
 class WebHit(Record):
     """Truth: a request reached the proxy before a site, at a route that has a name.
 
-    `url`: path and query, as the browser asked for them. `at_us`: trial time. `told`: the step and
-    attempt were named by whoever made the tool's call, not inferred. `forwarded`: the site got it,
-    and
+    `url`: what was asked for, as `address` tells it. `at_us`: trial time. `told`: the step and
+    attempt were named by whoever made the tool's call. `forwarded`: the site got it, and
     `upstream_status`, `upstream_digest` are its answer's; `page`: that was a good page (2xx, HTML)
     with something in it. `status`, `response_digest`: what went out; null and "" if nothing whole
     did. `cookies`: how many cookies came, `passed_cookies`: how many the site got. `stall_us`: how
@@ -96,8 +101,10 @@ class WebHit(Record):
 class WebSeen(Record):
     """What the browser itself says of one of its requests: the other end's witness.
 
-    `url`: path and query. `exception`: why no whole answer came. `response_digest`: of the body; ""
-    where the browser does not tell (redirects).
+    `url`: as the browser has it; in a trace, of a site's as `address` tells it.
+
+    `exception`: why no whole answer came. `response_digest`: of the body; "" where the browser does
+    not tell (redirects).
     """
 
     type: Literal["web_seen"] = "web_seen"

@@ -106,6 +106,9 @@ class _Handler(BaseHTTPRequestHandler):
         else:
             self.page(f"<h1>Account</h1><p id='who'>{escape(cookies['who'])}</p>")
 
+    def on_whoami(self, _: dict[str, str]) -> None:
+        self.page(f"<p>{escape(self.headers['cookie'] or 'nobody')}</p>")
+
     def on_file(self, _: dict[str, str]) -> None:
         self.page(
             "a,b\n",

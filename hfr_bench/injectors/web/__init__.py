@@ -14,7 +14,7 @@ from hfr_bench.injectors.web.stage import Stage
 from hfr_bench.loopback import LoopThread
 from hfr_bench.model.attempt import Call, Observation
 from hfr_bench.model.schedule import KindSpec
-from hfr_bench.model.web import PREFIX
+from hfr_bench.model.web import PREFIX, WebSeen, address
 from hfr_bench.ports.calls import CallPort
 from hfr_bench.ports.injector import Scene
 from hfr_bench.ports.web import Fronted
@@ -55,14 +55,14 @@ class WebInjector:
                 "has no sites that a proxy can stand before (ports/web.py: Fronted)"
             )
         held = self._held(fronted)
-        stage = Stage(scene, tuple(fronted.routes), told=True)
+        stage = Stage(scene, tuple(fronted.routes))
         if not held.before:
             fronted.behind(held.front.addresses)
             held.before = True
         fronted.browsed()  # the first pages are nobody's call
         held.loop.call(held.front.enter(stage))
         self._standing.append(held)
-        return Boundary(inner, stage, fronted)
+        return Boundary(inner, stage, fronted, dict(held.front.addresses))
 
     def heal(self) -> None:
         """No fault of this thread's trials any more: what stalls ends, what is late has ended."""
@@ -123,6 +123,7 @@ class Boundary:
     inner: CallPort
     stage: Stage
     fronted: Fronted
+    addresses: Mapping[str, str]
 
     def attempt(self, call: Call) -> Observation:
         stage, clock = self.stage, self.stage.scene.clock
@@ -131,11 +132,18 @@ class Boundary:
         began_us = clock.now_us()
         seen = self.inner.attempt(call)
         for one in self.fronted.browsed():
-            stage.scene.tell(one)
+            stage.scene.tell(self._named(one))
         if not stage.virtual or not stage.waited_us:
             return seen
         spent_us = clock.now_us() - began_us
         clock.wait(max(0, min(stage.waited_us, call.timeout_us - spent_us)))
         if seen.exception == CLOSED and stage.waited_us >= call.timeout_us:
             return replace(seen, exception=TIMEOUT)
+        return seen
+
+    def _named(self, seen: WebSeen) -> WebSeen:
+        """A request of a site's by the site's name, as the proxy tells of it."""
+        for site, base in self.addresses.items():
+            if seen.url.startswith(f"{base}/"):
+                return seen.model_copy(update={"url": address(site, seen.url.removeprefix(base))})
         return seen

@@ -19,11 +19,11 @@ from hfr_bench.injectors._trail import Coordinate
 from hfr_bench.injectors._wire import BODY_LIMIT, hang_up, passable, read_body
 from hfr_bench.injectors.web.edits import edited
 from hfr_bench.injectors.web.stage import Stage
-from hfr_bench.loopback import listen
+from hfr_bench.loopback import Handler, listen
 from hfr_bench.model.effects import Stale
 from hfr_bench.model.record import text_digest
 from hfr_bench.model.schedule import Close, Cut, FaultEvent, Respond, Rewrite, Stall
-from hfr_bench.model.web import Cookieless, Discard, Route, WebHit
+from hfr_bench.model.web import Cookieless, Discard, Route, WebHit, address
 
 _ERRORS = (aiohttp.ClientError, TimeoutError, OSError)
 _CONNECT_S = 10.0
@@ -66,7 +66,6 @@ class Passing:
         """Queue the truth of this request."""
         assert not self.told, "a request is told exactly once"
         self.told = True
-        self.stage.settle(self.at, failed=sent is None or sent.status >= 400)
         self.stage.waited_us += stall_us
         update: dict[str, object] = {"stall_us": stall_us}
         if sent is not None:
@@ -95,7 +94,6 @@ class Front:
         self._client = aiohttp.ClientSession(
             connector=connector,
             timeout=timeout,
-            auto_decompress=False,
             cookie_jar=aiohttp.DummyCookieJar(),
             skip_auto_headers=("user-agent", "accept", "content-type", "accept-encoding"),
         )
@@ -131,7 +129,7 @@ class Front:
         if self._client is not None:
             await self._client.close()
 
-    def _handler(self, site: str):  # type: ignore[no-untyped-def]
+    def _handler(self, site: str) -> Handler:
         async def handle(request: web.BaseRequest) -> web.StreamResponse:
             with self._under_way():
                 return await self._handle(site, request)
@@ -152,10 +150,12 @@ class Front:
         body = await read_body(request)
         if body is None:
             return web.Response(status=413, text=f"limit: {BODY_LIMIT} bytes")
-        stage, url = self.stage, f"http://{request.host}{request.raw_path}"
-        route = None if stage is None else stage.route(site, request.method, url)
+        stage, url = self.stage, address(site, request.raw_path)
+        route = None if stage is None else stage.route(site, request.method, request.raw_path)
         if stage is None or route is None:
-            answer, _ = await self._ask(site, request, body, request.headers.get("cookie", ""))
+            came = request.headers.get("cookie", "")
+            cookies = came if stage is None else "; ".join(stage.alive(came))
+            answer, _ = await self._ask(site, request, body, cookies)
             return _unreachable() if answer is None else _whole(answer)
         passing = _passing(request, body, site, url, stage, route)
         try:
@@ -278,7 +278,7 @@ def _passing(
     hit = WebHit(
         site=site,
         method=request.method,
-        url=request.path_qs,  # the rest is a port of the day
+        url=url,
         point=at.point,
         occurrence=at.occurrence,
         attempt=at.attempt,

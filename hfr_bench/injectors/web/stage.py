@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from hfr_bench.faults.web import Effect, Walk, effect_of, point, route_of
-from hfr_bench.injectors._trail import Coordinate, Trails
+from hfr_bench.injectors._trail import Coordinate
 from hfr_bench.model.schedule import FaultEvent
 from hfr_bench.model.terms import ClockKind
 from hfr_bench.model.web import Route
@@ -14,7 +14,7 @@ from hfr_bench.ports.injector import Scene
 
 @dataclass(slots=True)
 class Stage:
-    """A trial between a browser and its sites. `told`: somebody says which call is under way.
+    """A trial between a browser and its sites.
 
     `on`: faults are played, and requests told of. `waited_us`: the silence that was announced.
     Whatever requests touch is touched in the proxy's thread only; `walk` by the trial's, too, while
@@ -24,10 +24,8 @@ class Stage:
     scene: Scene
     routes: Sequence[Route]
     on: bool = True
-    told: bool = False
     waited_us: int = 0
     walk: Walk = field(default_factory=Walk)
-    _trails: Trails = field(default_factory=Trails)
     _pages: dict[str, list[bytes]] = field(default_factory=dict)
     _dead: set[str] = field(default_factory=set)
 
@@ -35,20 +33,14 @@ class Stage:
     def virtual(self) -> bool:
         return self.scene.clock.kind is ClockKind.VIRTUAL
 
-    def route(self, site: str, method: str, url: str) -> Route | None:
+    def route(self, site: str, method: str, target: str) -> Route | None:
         """The route of a request; None for one that no fault can hit."""
-        return route_of(site, method, urlsplit(url).path, self.routes) if self.on else None
+        return route_of(site, method, urlsplit(target).path, self.routes) if self.on else None
 
     def at(self, route: Route) -> Coordinate:
         """Where in the trial the next request of a route is."""
-        if not self.told:
-            return self._trails.next(point(route.method, route.name))
         name = point(route.method, route.name, self.walk.purpose)
         return Coordinate(name, *self.walk.next(name), told=True)
-
-    def settle(self, at: Coordinate, *, failed: bool) -> None:
-        """How a request ended."""
-        self._trails.settle(at, failed=failed)
 
     def event(self, at: Coordinate, site: str) -> FaultEvent | None:
         """The event that is live there."""

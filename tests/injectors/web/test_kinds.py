@@ -194,3 +194,23 @@ def test_addresses_pass_to_the_byte(trial, shop, path):
     assert ("a b c" in seen.body) == ("%20" in path)
     now.call("add")
     good(now.end(), "web_503")
+
+
+def test_traces_hold_neither_ports_nor_words_of_a_query(trial, shop):
+    now = trial(event("web_503"))
+    now.call("goto", path="/search?q=secret")
+    now.call("goto", path="/?x=secret")
+    good(now.end(), "web_503", reached=0)
+    text = "".join(line.dumps() for line in now.events)
+    assert "secret" not in text
+    assert shop.addresses["shop"].rpartition(":")[2] not in text
+    assert now.hits[0].url.startswith("shop:/?")
+
+
+def test_dead_cookies_are_dead_at_pages_without_a_route_too(trial, shop):
+    now = trial(event("web_session_expired", "GET", "account", 2))
+    now.call("login", name="ann")
+    now.call("goto", path="/account")
+    (seen,) = now.call("goto", path="/whoami")  # no route of the proxy's
+    assert "nobody" in seen.body
+    now.end()

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import urlsplit
 
 from hfr_bench.model.record import text_digest
 from hfr_bench.model.web import WebSeen
@@ -15,14 +14,13 @@ def browsed(har: Mapping[str, Any], since: int = 0) -> tuple[WebSeen, ...]:
 
 def _seen(entry: Mapping[str, Any]) -> WebSeen:
     request, response = entry["request"], entry["response"]
-    asked = urlsplit(request["url"])
     failure, status = entry.get("_failureText"), response["status"]
     headers = {one["name"].lower(): one["value"] for one in response["headers"]}
     whole = not failure and status > 0
     told = whole and not 300 <= status < 400
     return WebSeen(
         method=request["method"],
-        url=asked._replace(scheme="", netloc="", fragment="").geturl(),
+        url=request["url"],
         status=status if whole else None,
         exception=failure or (None if whole else "NoAnswer"),
         response_digest=text_digest(response["content"]["text"]) if told else "",
