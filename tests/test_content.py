@@ -16,9 +16,9 @@ from hfr_bench.model.terms import Layer
 
 LAYER_POINTS = {
     Layer.MODEL: ("model:",),
-    Layer.TOOL: ("tool:", "prepare:", "reconcile:", "verify:", "ledger:"),
+    Layer.TOOL: ("tool:", "prepare:", "reconcile:", "verify:", "ledger:", "web:"),
     Layer.ENVIRONMENT: ("tool:",),
-    Layer.SEMANTIC: ("tool:",),
+    Layer.SEMANTIC: ("tool:", "web:"),
 }
 
 

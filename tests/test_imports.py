@@ -52,6 +52,7 @@ OFFENCES = {
     "home-docker": ("ports/user.py", "import docker"),
     "home-litellm": ("ports/user.py", "import litellm"),
     "home-mcp": ("ports/user.py", "import mcp"),
+    "home-playwright": ("ports/user.py", "import playwright"),
     "home-psycopg": ("ports/user.py", "import psycopg"),
     "home-datasets": ("ports/user.py", "import datasets"),
     "home-pyarrow": ("ports/user.py", "import pyarrow"),

@@ -17,6 +17,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from hfr_bench.faults import held, hosts, match
+from hfr_bench.faults import web as web_part
 from hfr_bench.faults.agenda import Agenda, Delivery
 from hfr_bench.faults.dialects import CHAT, speaks
 from hfr_bench.faults.expect import expected
@@ -39,7 +40,7 @@ LAYERS = {
 AUDITED = frozenset(
     {
         *("trial_started", "attempt_started", "attempt_ended", "effect", "upstream_hit"),
-        *("ledger_moved", "decided", "host"),
+        *("ledger_moved", "decided", "host", "web_hit", "web_seen"),
     }
 )
 """The bodies that the audit reads; a store may leave out all others."""
@@ -115,8 +116,9 @@ def audit(
     pairs = _met(trace.attempts, agenda if injected else None)
     book = _Book(trace, pairs, terms)
     met: dict[str, Delivery] = {}
-    failed, untrue = [], [*trace.stray, *book.stray]
-    for attempt, live in book.attempts():
+    web = web_part.found_in(events, agenda, terms)
+    failed, untrue = [], [*trace.stray, *book.stray, *web.untrue]
+    for attempt, live in web.but_for(book.attempts()):
         if live is not None:
             before = met.get(live.injection_id)
             problem = _mismatch(attempt, live, book)
@@ -129,12 +131,36 @@ def audit(
         elif attempt.seen is not None and (problem := match.untrue(attempt, attempt.seen, terms)):
             untrue.append(f"{attempt.name}: {problem}")
     if agenda.of_the_ledger and injected:
-        forked = next((one.line for one, event in pairs if _is(event, agenda.fork)), None)
-        failed += _of_the_ledger(events, agenda, met, book.meetings, forked)
+        failed += _of_the_ledger(events, agenda, met, book.meetings, _forked(pairs, agenda))
+    _add_web(web, trace.attempts, met, book.meetings)
     deliveries = agenda.ordered(met.values())
     sums = _sums(agenda.counts, deliveries) if injected else {}
     good = tuple(one for one in book.meetings if met[one.event.injection_id].delivered)
     return TrialAudit(arm, sums, tuple(failed), tuple(untrue), deliveries, good)
+
+
+def _forked(pairs: Iterable[tuple[Attempt, FaultEvent | None]], agenda: Agenda) -> int | None:
+    """The line at which the event was live that all others wait for."""
+    return next((one.line for one, event in pairs if _is(event, agenda.fork)), None)
+
+
+def _add_web(
+    web: web_part.Found,
+    attempts: Sequence[Attempt],
+    met: dict[str, Delivery],
+    meetings: list[Meeting],
+) -> None:
+    """Adds what was met on the way to sites."""
+    met |= web.deliveries
+    meetings.extend(_of_its_call(one, attempts) for one in web.met)
+
+
+def _of_its_call(met: web_part.Met, attempts: Sequence[Attempt]) -> Meeting:
+    """The meeting of a web request, as one of the tool's call that led to it."""
+    for one in attempts:
+        if one.line < met.line and one.last is not None and met.line < one.last:
+            return Meeting(met.event, one.line, one.last)
+    return Meeting(met.event, met.line, met.line)
 
 
 class _Book:

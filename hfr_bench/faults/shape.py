@@ -21,8 +21,9 @@ from hfr_bench.model.schedule import (
     Rewrite,
     Stall,
 )
+from hfr_bench.model.web import Cookieless, Discard, WebEffect
 
-Effect = Respond | Close | Stall | Drip | Cut | Rewrite | Boundary | Break | Altered
+Effect = Respond | Close | Stall | Drip | Cut | Rewrite | Boundary | Break | Altered | WebEffect
 """What a client can meet: any of `Wire`, and for a plugin's own what it looks like."""
 
 TIMEOUT = "Timeout"
@@ -56,7 +57,7 @@ def wire(event: FaultEvent, kind: KindSpec, dialect: str) -> Effect:
     """
     stated = effect_in(kind, dialect)
     effect = stated.looks if isinstance(stated, Own) else stated
-    if isinstance(effect, Respond):
+    if isinstance(effect, Respond | Discard):
         return effect.model_copy(
             update={
                 "headers": {k: _fill(v, event) for k, v in effect.headers.items()},
@@ -84,7 +85,7 @@ def declared(event: FaultEvent, kind: KindSpec, dialect: str, timeout_us: int) -
     """What the client must report at a coordinate where the event is live."""
     effect = wire(event, kind, dialect)
     match effect:
-        case Respond():
+        case Respond() | Discard():
             headers = {name.lower(): value for name, value in effect.headers.items()}
             return Shape(
                 effect.status,
@@ -100,7 +101,9 @@ def declared(event: FaultEvent, kind: KindSpec, dialect: str, timeout_us: int) -
             return Shape(exception=exception, latency_us=min(stall_us, timeout_us))
         case Rewrite():
             return Shape(200, None)
-        case Alter() | Altered() | Stale() | Break():  # held to the truth of its attempt
+        case (
+            Alter() | Altered() | Stale() | Break() | Cookieless()
+        ):  # held to the truth of its attempt
             return Shape(response_digest=None)
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import ExitStack
+from typing import Any
 
 from hfr_bench import plugins
 from hfr_bench.errors import BadInputError
@@ -9,13 +10,16 @@ from hfr_bench.lab.offer import Faults
 from hfr_bench.model.breakage import DIALECT, Break, Breakage
 from hfr_bench.model.schedule import KindSpec, Own
 from hfr_bench.model.terms import ClockKind
+from hfr_bench.model.web import DIALECT as WEB
 from hfr_bench.ports.calls import CallPort
 from hfr_bench.ports.exposure import Bearing, Breaking, Exposed
 from hfr_bench.ports.injector import CallInjector, Scene
 from hfr_bench.ports.sandbox import Sandbox
 from hfr_bench.ports.suite import Suite, World
+from hfr_bench.ports.web import Fronted
 
 TOOL = "tool"
+WEB_PROXY = "web_proxy"
 
 
 class Nested:
@@ -52,7 +56,8 @@ def own_injectors(faults: Faults) -> dict[str, CallInjector]:
     made: dict[str, CallInjector] = {}
     for kind, name in sorted(wanted(faults.kinds, faults.named).items()):
         if name not in made:
-            made[name] = plugins.find("injectors", name)()
+            plug = plugins.find("injectors", name)
+            made[name] = plug(faults.kinds) if name == WEB_PROXY else plug()
         injector = made[name]
         if not hasattr(injector, "wrap"):
             raise BadInputError(
@@ -68,14 +73,20 @@ def own_injectors(faults: Faults) -> dict[str, CallInjector]:
 
 
 def wanted(kinds: Mapping[str, KindSpec], named: set[str]) -> dict[str, str]:
-    """The injector's name of each named kind whose effect is a plugin's own."""
+    """The injector's name of each named kind that is not every experiment's: own, and the web's."""
     effects = {name: kinds[name].wire.get(TOOL) for name in named if name in kinds}
-    return {name: effect.injector for name, effect in effects.items() if isinstance(effect, Own)}
+    own = {name: effect.injector for name, effect in effects.items() if isinstance(effect, Own)}
+    return own | dict.fromkeys((name for name in effects if WEB in kinds[name].wire), WEB_PROXY)
 
 
 def exposed(world: World) -> Exposed | None:
     """The world, if it gives its host to be broken, and that can be."""
     return world if isinstance(world, Exposed) and hasattr(world.host, "inflict") else None
+
+
+def around(world: World) -> dict[str, Any]:
+    """What of a world injectors may get at: fields of a `ports.injector.Scene`."""
+    return {"exposed": exposed(world), "fronted": world if isinstance(world, Fronted) else None}
 
 
 def check_borne(

@@ -34,6 +34,7 @@ from hfr_bench.model.trace import (
     LedgerMoved,
     UpstreamHit,
 )
+from hfr_bench.model.web import WebHit
 from hfr_bench.ports.calls import CallPort
 from hfr_bench.ports.clock import Clock
 from hfr_bench.ports.exposure import Exposed
@@ -69,6 +70,8 @@ class TruthQueue:
             case UpstreamHit():
                 self._announced_us = body.stall_us
                 self.organic = self.organic or body.organic
+                self._live(body.injection_id)
+            case WebHit(injection_id=str()):
                 self._live(body.injection_id)
             case FaultInjected():
                 self._live(body.injection_id)
@@ -234,7 +237,7 @@ class WorldTools:
                 tool=call.target,
                 actor="agent" if call.purpose == "agent" else "strategy",
                 level=self._level(spec, call, done.changed),
-                natural_key=spec.natural_key(call.payload),
+                natural_key=done.key or spec.natural_key(call.payload),
                 args_digest=json_digest(dict(call.payload)),
                 domain_error=done.observation.domain_error,
                 changed=done.changed,

@@ -18,7 +18,7 @@ from hfr_bench.lab.checkpoints import Checkpoints
 from hfr_bench.lab.clock import VirtualClock, WallClock, make_clock
 from hfr_bench.lab.guard import Guard
 from hfr_bench.lab.images import image_of
-from hfr_bench.lab.injecting import exposed
+from hfr_bench.lab.injecting import around, exposed
 from hfr_bench.lab.journal import Durability, JournalError, TrialJournal
 from hfr_bench.lab.judge import (
     atomic_groups,
@@ -208,7 +208,7 @@ class _Run:
             *(round(price.latency_s * 1_000_000), bench.suite(trial.suite)),
         )
         if trial.injected:
-            scene = replace(self._scene(*TOOL_LAYERS), exposed=exposed(world))
+            scene = replace(self._scene(*TOOL_LAYERS), **around(world))
             tools = bench.tool_injector.wrap(tools, scene)
             healing.callback(bench.tool_injector.heal)
             base_url = bench.gateway.enter(self._scene(Layer.MODEL))

@@ -180,7 +180,10 @@ class Bench(AbstractContextManager["Bench"]):
             plugins.find("injectors", TOOLS)(self.kinds),
             plugins.find("injectors", ENVIRONMENT)(),
         )
-        return self.switch.calls(Nested((*own_injectors(self.faults).values(), *ours)))
+        own = own_injectors(self.faults).values()
+        for injector in own:
+            self._stack.callback(getattr(injector, "stop", lambda: None))
+        return self.switch.calls(Nested((*own, *ours)))
 
     @cached_property
     def drawn(self) -> tuple[Drawn, ...]:

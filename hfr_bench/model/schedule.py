@@ -8,6 +8,7 @@ from hfr_bench.model.breakage import Break
 from hfr_bench.model.effects import Altered, Boundary
 from hfr_bench.model.record import Record
 from hfr_bench.model.terms import Layer, SafeOutcome, SideEffect
+from hfr_bench.model.web import WebEffect
 
 Point = str
 
@@ -102,7 +103,7 @@ class Own(Record):
 
 
 Wire = Annotated[
-    Respond | Close | Stall | Drip | Cut | Rewrite | Boundary | Break | Own,
+    Respond | Close | Stall | Drip | Cut | Rewrite | Boundary | Break | Own | WebEffect,
     Field(discriminator="type"),
 ]
 
@@ -110,8 +111,8 @@ Wire = Annotated[
 class KindSpec(Record):
     """A fault kind (`injectors/kinds/*.yaml`).
 
-    `wire` is keyed by dialect (`openai_chat`, `tool`, `host`). `levels`: side-effect levels of the
-    points it may hit. `lands`: for lost outcomes, the chance that the write lands, else null.
+    `wire` is keyed by dialect (`openai_chat`, `tool`, `host`, `web`). `levels`: side-effect levels
+    of the points it may hit. `lands`: for lost outcomes, the chance that the write lands, or null.
     `lasts`: weighted choices. `params`: name -> equally likely values, filled into wire texts as
     `{name}`. `latency_ms`: how long the failing answer takes. `observe`: names of observation
     points (`faults.observe`), told of in the report. `provider`: it is an outage of the model's

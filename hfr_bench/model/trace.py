@@ -23,6 +23,7 @@ from hfr_bench.model.terms import (
     SideEffect,
 )
 from hfr_bench.model.trial import TrialResult
+from hfr_bench.model.web import WebHit, WebSeen
 
 
 class CohortPlace(Record):
@@ -339,6 +340,8 @@ Body = Annotated[
     | UpstreamHit
     | FaultInjected
     | HostLooked
+    | WebHit
+    | WebSeen
     | EffectExecuted
     | Decided
     | LedgerMoved

@@ -10,6 +10,7 @@ from hfr_bench.model.trace import Body
 from hfr_bench.ports.calls import CallPort
 from hfr_bench.ports.clock import Clock
 from hfr_bench.ports.exposure import Exposed
+from hfr_bench.ports.web import Fronted
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +19,7 @@ class Scene:
 
     `tell` queues a truth record for the trial's only writer; safe from any thread.
     `labels`: suite, task and seed (never the arm), for callers that do not send them themselves.
-    `exposed`: the trial's world, where its host may be broken.
+    `exposed`: the trial's world, where its host may be broken; `fronted`: where it has sites.
     """
 
     trial_id: str
@@ -28,6 +29,7 @@ class Scene:
     tell: Callable[[Body], None]
     labels: Mapping[str, str] = field(default_factory=dict)
     exposed: Exposed | None = None
+    fronted: Fronted | None = None
 
 
 class CallInjector(Protocol):

@@ -15,11 +15,15 @@ from hfr_bench.ports.user import User
 
 @dataclass(frozen=True, slots=True)
 class Execution:
-    """A tool really ran: what it answered, which rows changed, the world's digest after."""
+    """A tool really ran: what it answered, which rows changed, the world's digest after.
+
+    `key`: the natural key of what it did, where its arguments do not tell (a click on a button).
+    """
 
     observation: Observation
     changed: tuple[str, ...] = ()
     state: str = ""
+    key: str = ""
 
 
 # Runs one of the user's own tools: name, arguments -> what it answered.

@@ -44,7 +44,7 @@ def assert_told(
 
 def test_an_unknown_suite_is_bad_input(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["images", "nothing", "--sandbox", "process"]) == 2
-    offered = "shopdesk, swe_bench, swe_mini, tau2"
+    offered = "shopdesk, swe_bench, swe_mini, tau2, web_mini"
     assert f"unknown suite 'nothing'; there are: {offered}" in capsys.readouterr().err
 
 

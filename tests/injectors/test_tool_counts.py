@@ -1,7 +1,8 @@
 """Delivered = reached, counted: every kind of the tool boundary and of the ledger, in-process.
 
 No strategy: a walker that goes to every step and tries each until it is answered. The kinds of the
-model's wire are counted over real HTTP (gateway/test_delivery.py).
+model's wire and between browser and site are counted over real HTTP (gateway/test_delivery.py,
+web/test_delivery.py).
 """
 
 from collections.abc import Callable, Iterator
@@ -112,7 +113,7 @@ def check(name: str, wanted: int) -> None:
 def test_every_kind_is_counted() -> None:
     """Here, at the model's wire, or (what is done to a container) with the sandboxes."""
     elsewhere = {name for name, kind in ALL.items() if kind.layer is Layer.MODEL}
-    elsewhere |= {name for name in ALL if name.startswith("env_")}
+    elsewhere |= {name for name in ALL if name.startswith(("env_", "web_"))}
     assert set(COUNTED) | elsewhere == set(ALL)
     assert not set(COUNTED) & elsewhere
 

@@ -27,7 +27,9 @@ from hfr_bench.testing.rig import StepsAgent
 from hfr_bench.testing.shop import ShopSuite, agent_step
 
 KINDS = {
-    n: kind for n, kind in content.kinds().items() if not {"openai_chat", "host"} & set(kind.wire)
+    n: kind
+    for n, kind in content.kinds().items()
+    if not {"openai_chat", "host", "web"} & set(kind.wire)
 }
 TOOL_US = 400_000
 TASK = "shop/t"

@@ -1,0 +1,192 @@
+"""The tasks of web_mini as public and sealed halves, from `suites/web_mini/tasks`."""
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+from pydantic import ValidationError
+
+from hfr_bench import content as files
+from hfr_bench.errors import BadInputError
+from hfr_bench.faults.web import fault_points
+from hfr_bench.model.record import json_digest
+from hfr_bench.model.task import (
+    ExpectedEffect,
+    FaultPoint,
+    OracleStep,
+    SealedTask,
+    TaskSpec,
+    ToolSpec,
+)
+from hfr_bench.model.terms import Layer
+from hfr_bench.suites.webarena.mini import effects, records
+from hfr_bench.suites.webarena.mini.content import FILES, SUITE, folder, routes, seed, settings
+from hfr_bench.suites.webarena.mini.contracts import CLICK, STOP
+from hfr_bench.suites.webarena.rows import Record, read_record
+
+PROMPT = """\
+You work in a browser. You are signed in, and start at {start}. Do this task on that site:
+
+{intent}
+
+When it is done, or is found to be impossible, call `stop` with your answer."""
+
+_STEP = re.compile(
+    r"(?P<verb>\w+) (?P<role>\w+) (?P<quote>['\"])(?P<name>.*?)(?P=quote)"
+    r"(?: = (?P<text>.*?)| @ (?P<on>\S+))?"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class WebTask:
+    """One task. `original`, `verified`: its records in the two schemas; `row`: as it lies there."""
+
+    public: TaskSpec
+    sealed: SealedTask = field(repr=False)
+    original: Record = field(repr=False)
+    verified: Record = field(repr=False)
+    row: Mapping[str, Any] = field(repr=False)
+
+    @property
+    def site(self) -> str:
+        return self.public.domain
+
+
+@cache
+def tasks() -> Mapping[str, WebTask]:
+    """By name, in the files' order. Raises BadInputError naming the task that cannot be used."""
+    found = {}
+    for name in FILES:
+        path = folder() / "tasks" / f"{name}.yaml"
+        for row in files.read_yaml(path):
+            where = f"{path}: {row.get('name')}"
+            try:
+                found[row["name"]] = _task(row, where)
+            except (KeyError, TypeError) as error:
+                raise BadInputError(f"{where}: lacks {error}") from error
+    return found
+
+
+@cache
+def tool_specs() -> tuple[ToolSpec, ...]:
+    """tools.yaml. Raises BadInputError naming each wrong key."""
+    path = folder() / "tools.yaml"
+    made = []
+    for name, row in files.read_yaml(path).items():
+        schema = {
+            "type": "object",
+            "properties": row["parameters"],
+            "required": row.get("required", []),
+            "additionalProperties": False,
+        }
+        rest = {key: value for key, value in row.items() if key != "required"}
+        try:
+            made.append(ToolSpec.model_validate({"name": name, **rest, "parameters": schema}))
+        except ValidationError as error:
+            raise BadInputError(f"{path}: {name}: {files.explain(error)}") from error
+    return tuple(made)
+
+
+def shown(text: str) -> str:
+    """A text with the sites' placeholders as the addresses that answers show."""
+    for site, address in settings()["addresses"].items():
+        text = text.replace(f"__{site.upper()}__", address + records.root_of(site))
+    return text
+
+
+def step(line: str, where: str) -> OracleStep:
+    """A line of an oracle: `goto URL`, `click ROLE 'NAME'`, `… @ PATH`, `type ROLE 'NAME' = TEXT`.
+
+    Raises BadInputError.
+    """
+    if line.startswith("goto "):
+        url = shown(line.removeprefix("goto ").strip())
+        return OracleStep(actor="agent", tool="goto", arguments={"url": url})
+    found = _STEP.fullmatch(line)
+    if found is None:
+        raise BadInputError(f"{where}: no step {line!r}: see suites/{SUITE}/tasks/README.md")
+    arguments = {"role": found["role"], "name": found["name"]}
+    if found["on"]:
+        arguments["on"] = found["on"]
+    if found["text"] is not None:
+        arguments["option" if found["verb"] == "select" else "text"] = found["text"]
+    return OracleStep(actor="agent", tool=found["verb"], arguments=arguments)
+
+
+def _task(row: Mapping[str, Any], where: str) -> WebTask:
+    steps = [step(line, where) for line in row["oracle"]]
+    steps.append(OracleStep(actor="agent", tool=STOP, arguments={"answer": records.said(row)}))
+    sealed = SealedTask(
+        task_id=row["name"], suite=SUITE, oracle=tuple(steps), expected=_expected(row, where)
+    )
+    original = read_record(records.original_record(row), where)
+    verified = read_record(records.verified_record(row), where)
+    return WebTask(_public(row), sealed, original, verified, row)
+
+
+def _public(row: Mapping[str, Any]) -> TaskSpec:
+    specs = tool_specs()
+    return TaskSpec(
+        task_id=row["name"],
+        suite=SUITE,
+        domain=records.site_of(row),
+        prompt=PROMPT.format(start=shown(row["start"]), intent=row["intent"]),
+        stratum=records.site_of(row),
+        deadline_s=float(settings()["deadline_s"]),
+        tools=specs,
+        fault_points=_fault_points(specs, records.site_of(row)),
+        source_digest=json_digest(dict(row)),
+    )
+
+
+def _fault_points(specs: Sequence[ToolSpec], site: str) -> tuple[FaultPoint, ...]:
+    """The models' roles, every tool, a strategy's own reads, and the site's requests."""
+    points = [
+        FaultPoint(point=f"model:{role}", layer=Layer.MODEL, target="agent")
+        for role in ("agent", "compress")
+    ]
+    points += [
+        FaultPoint(point=f"tool:{tool.name}", layer=Layer.TOOL, target=tool.name, level=tool.level)
+        for tool in specs
+    ]
+    read = next(tool.reconcile for tool in specs if tool.name == CLICK)
+    assert read is not None
+    points += [
+        FaultPoint(point=f"{purpose}:{CLICK}", layer=Layer.TOOL, target=read.read)
+        for purpose in ("prepare", "reconcile", "verify")
+    ]
+    return (*points, *fault_points([one for one in routes() if one.site == site]))
+
+
+def _expected(row: Mapping[str, Any], where: str) -> tuple[ExpectedEffect, ...]:
+    """The effects that lead to the wanted state, and those on the way."""
+    identity, state = settings()["effects"], row.get("state", {})
+    keys = [
+        effects.wanted_key(table, one, identity)
+        for table, rows in state.get("add", {}).items()
+        for one in rows
+    ]
+    keys += [effects.wanted_key(table, one, identity) for table, one in row.get("passing", ())]
+    for table, changed in state.get("set", {}).items():
+        keys += [
+            effects.set_key(table, _seeded(table, key, where), list(values), identity)
+            for key, values in changed.items()
+        ]
+    for table, gone in state.get("drop", {}).items():
+        keys += [effects.drop_key(table, _seeded(table, key, where), identity) for key in gone]
+    return tuple(
+        ExpectedEffect(natural_key=key, tool=CLICK, count=count)
+        for key, count in Counter(keys).items()
+    )
+
+
+def _seeded(table: str, key: Any, where: str) -> Mapping[str, Any]:
+    """A row of the seed, by its key: only the columns that identify it."""
+    columns = seed()["columns"][table]
+    for row in seed()["tables"][table]:
+        if row[0] == key:
+            return dict(zip(columns, row, strict=True))
+    raise BadInputError(f"{where}: the seed has no {table}/{key}")

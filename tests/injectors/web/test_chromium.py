@@ -1,0 +1,60 @@
+"""The same faults before a real browser, which sends nothing twice by itself."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from hfr_bench.model.schedule import FaultEvent, Lasts
+from hfr_bench.model.terms import Layer
+from hfr_bench.suites.webarena.browse.browser import lacking
+from hfr_bench.suites.webarena.browse.chromium import ChromiumDriver
+from hfr_bench.testing.website import serving
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(lacking() is not None, reason=str(lacking())),
+]
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[ChromiumDriver]:
+    driver = ChromiumDriver()
+    yield driver
+    driver.quit()
+
+
+@pytest.fixture
+def shop(chromium, make_shop):
+    with serving() as (url, state):
+        yield make_shop(url, state, chromium)
+        chromium.close()
+
+
+CASES = [
+    ("web_reset", "POST", "add", None, 0),
+    ("web_stalled", "POST", "add", None, 0),
+    ("web_503", "POST", "add", None, 0),
+    ("web_503_after", "POST", "add", None, 1),
+    ("web_outcome_unknown", "POST", "add", True, 1),
+    ("web_cut_page", "POST", "add", None, 1),
+    ("web_cut_page", "GET", "form", None, 0),
+    ("web_button_renamed", "GET", "form", None, 0),
+]
+
+
+@pytest.mark.parametrize(("kind", "method", "route", "lands", "items"), CASES)
+def test_a_fault_is_met_once(trial, shop, kind, method, route, lands, items):
+    silent = kind == "web_button_renamed"
+    event = FaultEvent(
+        injection_id=f"i-{kind}", layer=Layer.SEMANTIC if silent else Layer.TOOL, kind=kind,
+        point=f"web:{method} {route}", occurrence=1, lasts=Lasts(), effect_lands=lands,
+    )  # fmt: skip
+    now = trial(event)
+    now.call("add")
+    assert len(shop.state.items) == items
+    assert shop.state.seen.count((method, "/items")) <= 1
+    found = now.end()
+    assert (found.failed, found.untrue) == ((), ())
+    (sums,) = found.sums.values()
+    assert sums.mismatched == ()
+    assert (sums.reached, sums.delivered) == (1, 1)
