@@ -49,6 +49,7 @@ class ChromiumDriver:
         self._messages: list[str] = []
         self._downloads: list[str] = []
         self._looking = False
+        self._coming = 0
         self._problem = ""
         self._answer: str | None = None
 
@@ -77,6 +78,7 @@ class ChromiumDriver:
         if self._context is None:
             raise BrowserError("no session is open; call open() first")
         self._messages, self._downloads, self._problem = [], [], ""
+        self._coming = 0
         self._traffic.begin()
         try:
             self._do(action, timeout_s)
@@ -198,7 +200,7 @@ class ChromiumDriver:
         self._here.wait_for_timeout(_BEGINS_S * 1000)
         while True:
             page = self._here
-            if not self._traffic.pending and (self._traffic.failed or self._is_ready(page)):
+            if self._is_quiet(page) and (self._traffic.failed or self._is_still_quiet(page)):
                 break
             if time.monotonic() >= deadline_s:
                 self._traffic.give_up(TIMEOUT)
@@ -207,8 +209,17 @@ class ChromiumDriver:
             page.wait_for_timeout(_LOOK_S * 1000)
         self._traffic.read_bodies()
 
-    def _is_ready(self, page: "Page") -> bool:
-        return bool(self._evaluated(page, "document.readyState") == "complete")
+    def _is_quiet(self, page: "Page") -> bool:
+        """Whether no page and no tab is under way."""
+        if self._traffic.pending or self._coming:
+            return False
+        ready = self._traffic.failed or self._evaluated(page, "document.readyState") == "complete"
+        return bool(ready)
+
+    def _is_still_quiet(self, page: "Page") -> bool:
+        """Whether that is so a moment later, by the page's own clock: the machine may be slow."""
+        self._evaluated(page, f"new Promise(done => setTimeout(done, {_BEGINS_S * 1000:g}))")
+        return self._is_quiet(page)
 
     def _evaluated(self, page: "Page", code: str) -> Any:
         try:
@@ -236,6 +247,10 @@ class ChromiumDriver:
         page.on("close", self._went)
         self._pages.append(page)
         self._page = page
+        self._coming = max(0, self._coming - 1)
+
+    def _opens(self, _: Any) -> None:
+        self._coming += 1
 
     def _went(self, page: "Page") -> None:
         if page in self._pages:
@@ -280,7 +295,9 @@ class ChromiumDriver:
 
     def _tools_of(self, page: "Page") -> "CDPSession":
         if page not in self._tools:
-            self._tools[page] = page.context.new_cdp_session(page)
+            tools = self._tools[page] = page.context.new_cdp_session(page)
+            tools.on("Page.windowOpen", self._opens)  # told long before the new tab is there
+            tools.send("Page.enable")
         return self._tools[page]
 
     def _view(self) -> View:
