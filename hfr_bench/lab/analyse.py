@@ -6,42 +6,38 @@ what), while the checker's verdict on the world is taken from the result as it s
 directory gives the same report.
 """
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from hfr_bench.faults.audit import rows as audit_rows
-from hfr_bench.faults.observe import rows as observation_rows
 from hfr_bench.lab.amending import confirmatory, rejoined
 from hfr_bench.lab.by_kind import by_kind, organic
 from hfr_bench.lab.cohorts import drawn as drawn_units
 from hfr_bench.lab.confirm import confirmed, holds, places_of
-from hfr_bench.lab.controls import Found, Ran, came, controls
+from hfr_bench.lab.controls import Found, Ran, controls
 from hfr_bench.lab.deviations import deviations
-from hfr_bench.lab.divergence import divergence, pools, reference
+from hfr_bench.lab.divergence import pools
 from hfr_bench.lab.findings import findings
-from hfr_bench.lab.forks import forks
 from hfr_bench.lab.further import further
 from hfr_bench.lab.index import gather
 from hfr_bench.lab.ingest import Facts, Ingest, collector_paused
-from hfr_bench.lab.joint import broken_chains, cohort_rows
+from hfr_bench.lab.joint import broken_chains
 from hfr_bench.lab.look_bounds import at_look, look_row
 from hfr_bench.lab.looks import Stage
+from hfr_bench.lab.on_the_way import on_the_way
 from hfr_bench.lab.remarks import Audited, notes, places, voids
 from hfr_bench.lab.runlog import last
 from hfr_bench.lab.singles import singles
-from hfr_bench.lab.states import states
 from hfr_bench.lab.store import Checked, Chosen, Store, choose, traces_digest
 from hfr_bench.model.mix import FaultMix
 from hfr_bench.model.prereg import Hypothesis, Lock, Preregistration
 from hfr_bench.model.report import (
     POOLED,
     ControlRow,
-    DivergenceRow,
     Estimate,
     HypothesisRow,
-    ObservationRow,
     PairedEstimate,
     Report,
 )
@@ -99,11 +95,9 @@ def analyse(
         audit=audits,
         **further(prereg, setting, ran),
         **by_kind(prereg, setting, singles(ran, schedules, kinds), kinds, mixes),
-        **_our_side(prereg, rows, facts, chosen, main),
+        **_our_side((prereg, lock), rows, facts, chosen, main, store.folder),
         controls=checks,
-        deviations=deviations(prereg, lock, rows, facts, chosen, store.folder),
-        **_on_the_way(prereg, rates, ran),
-        silent_kinds=silent,
+        **on_the_way(prereg, rates, ran, silent),
         **findings(prereg, lock, setting, rates, ran),
     )
 
@@ -327,71 +321,22 @@ def _audited(prereg: Preregistration, ran: Sequence[Ran]) -> Audited:
     )
 
 
-def _exposure(
-    prereg: Preregistration, rates: Sequence[float], ran: Iterable[Ran]
-) -> tuple[dict[str, Any], ...]:
-    """How many faults each arm met at each rate; arms diverge after their first one."""
-    sums: dict[tuple[str, float], Counter[str]] = {
-        (arm.name, rate): Counter() for arm in prereg.arms for rate in rates
-    }
-    for one in ran:
-        if one.row.control is not None:
-            continue
-        cell = sums[one.row.trial.arm, one.row.trial.rate]
-        cell["trials"] += 1
-        for kind in one.facts.audit.sums.values():
-            cell["scheduled"] += kind.scheduled
-            cell["reached"] += kind.reached
-            cell["delivered"] += kind.delivered
-    names = ("trials", "scheduled", "reached", "delivered")
-    return tuple(
-        {"arm": arm, "rate": rate} | {name: cell[name] for name in names}
-        for (arm, rate), cell in sums.items()
-    )
-
-
 def _our_side(
-    prereg: Preregistration,
+    registered: tuple[Preregistration, Lock],
     rows: Sequence[PlanRow],
     facts: Sequence[Facts],
     chosen: Chosen,
     main: Sequence[TrialResult],
+    folder: Path,
 ) -> dict[str, Any]:
-    """The report's fields about what failed though nobody injected it."""
+    """The report's fields about what failed, or went otherwise, though nobody injected it."""
+    prereg, lock = registered
     checked = [one.checked for one in facts]
     return {
         "organic": organic(prereg, facts),
         "voids": voids(prereg, rows, chosen, checked, main),
+        "deviations": deviations(prereg, lock, rows, facts, chosen, folder),
     }
-
-
-def _on_the_way(
-    prereg: Preregistration, rates: Sequence[float], ran: Sequence[Ran]
-) -> dict[str, Any]:
-    """The report's fields about what trials met, what they did about it, and where they part."""
-    return {
-        "rates": tuple(rates),
-        "observations": _observations(ran),
-        "exposure": _exposure(prereg, rates, ran),
-        "divergence": _divergence(prereg, rates, ran),
-        "forks": forks(came(ran), [arm.name for arm in prereg.arms]),
-        "cohorts": cohort_rows(prereg, [(one.row, one.facts.joint) for one in ran]),
-        "states": states(one.result for one in ran if one.row.control is None),
-    }
-
-
-def _observations(ran: Iterable[Ran]) -> tuple[ObservationRow, ...]:
-    """Observation points of all trials but the controls."""
-    found = observation_rows(one.facts.audit for one in ran if one.row.control is None)
-    return tuple(ObservationRow(**row._asdict()) for row in found)
-
-
-def _divergence(
-    prereg: Preregistration, rates: Sequence[float], ran: Sequence[Ran]
-) -> tuple[DivergenceRow, ...]:
-    """Where each arm parts from the one that sees the truth."""
-    main = ((one.row.trial, one.facts.path) for one in ran if one.row.control is None)
-    return divergence(reference(prereg), main, rates)
 
 
 def _capability(prereg: Preregistration) -> tuple[dict[str, Any], ...]:

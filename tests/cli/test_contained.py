@@ -23,7 +23,7 @@ from hfr_bench.testing.runs import (
 
 pytestmark = [pytest.mark.docker, pytest.mark.tau2]
 
-WHERE = ("ran_in", "traces_digest", "notes")
+WHERE = ("ran_in", "traces_digest", "notes", "deviations")
 
 
 def started(folder: Path) -> list[dict[str, Any]]:

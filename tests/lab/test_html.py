@@ -120,7 +120,7 @@ def test_ids_are_unique_and_links_lead_somewhere(page):
     ids = [attrs["id"] for _, attrs in page.tags if "id" in attrs]
     assert len(ids) == len(set(ids))
     targets = [a["href"][1:] for a in attributes(page, "a")]
-    assert len(targets) == 17
+    assert len(targets) == 19
     assert set(targets) <= set(ids)
 
 
