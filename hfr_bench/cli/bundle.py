@@ -1,5 +1,6 @@
 """`hfr-bench bundle`: an experiment as one archive that others can verify."""
 
+import os
 from pathlib import Path
 
 import click
@@ -7,6 +8,7 @@ import click
 from hfr_bench.cli.options import place, place_options
 from hfr_bench.lab.bundle import bundle as make_bundle
 from hfr_bench.lab.bundle import gather, this_machine
+from hfr_bench.lab.redacting.experiment import KEY, bundle_redacted, owners_key
 from hfr_bench.lab.register import load
 
 
@@ -23,12 +25,25 @@ from hfr_bench.lab.register import load
     "--incomplete", is_flag=True, help="Even if trials lack or it is not valid; the bundle says so."
 )
 @click.option("--with-places", is_flag=True, help="Even with paths or the name of this machine.")
+@click.option(
+    "--redact",
+    "redacted",
+    is_flag=True,
+    help="Without secrets and texts that may not leave (docs/bundle.md); listed, line by line.",
+)
+@click.option(
+    "--key",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help=f"With --redact: your key, made there if it is not there yet [default: FOLDER/{KEY}].",
+)
 @place_options
 def bundle(
     folder: Path,
     output: Path,
     incomplete: bool,
     with_places: bool,
+    redacted: bool,
+    key: Path | None,
     sandbox: str | None,
     data_dir: tuple[str, ...],
 ) -> None:
@@ -37,7 +52,18 @@ def bundle(
     suites = tuple(selection.suite for selection in experiment.prereg.suites)
     made_of = gather(experiment, place(sandbox, data_dir, suites, folder))
     scanner = this_machine(experiment, places=not with_places)
-    made = make_bundle(experiment, made_of, output, incomplete=incomplete, scanner=scanner)
+    if redacted:
+        made = bundle_redacted(
+            experiment,
+            made_of,
+            output,
+            key=owners_key(key or folder / KEY),
+            scanner=scanner,
+            environ=os.environ,
+            incomplete=incomplete,
+        )
+    else:
+        made = make_bundle(experiment, made_of, output, incomplete=incomplete, scanner=scanner)
     says = made.bundle
     click.echo(f"wrote {output}: {made.files} files, {made.size / 1e6:.1f} MB unpacked")
     click.echo(

@@ -7,6 +7,8 @@ import click
 
 from hfr_bench.cli.options import place, place_options
 from hfr_bench.errors import InfrastructureError
+from hfr_bench.lab.redacting.audit import compared
+from hfr_bench.lab.redacting.experiment import owners_key
 from hfr_bench.lab.verify import DEFAULT, LEVELS, unfinished, verdict
 from hfr_bench.lab.verify import verify as verify_bundle
 from hfr_bench.lab.verify_again import Sample
@@ -43,6 +45,16 @@ _SEEDS = 1_000_000
     type=click.IntRange(0),
     help="Level 4: draws them; by default another one each time, which is told.",
 )
+@click.option(
+    "--raw",
+    type=click.Path(path_type=Path, exists=True),
+    help="The raw bundle that a redacted BUNDLE was made of: compared line by line.",
+)
+@click.option(
+    "--raw-key",
+    type=click.Path(path_type=Path, dir_okay=False, exists=True),
+    help="With --raw: the owner's key, to check each original against its signature.",
+)
 @place_options
 @click.option("--json", "as_json", is_flag=True, help="For programs.")
 def verify(
@@ -52,6 +64,8 @@ def verify(
     timestamp_ca: Path | None,
     sample: int,
     sample_seed: int | None,
+    raw: Path | None,
+    raw_key: Path | None,
     sandbox: str | None,
     data_dir: tuple[str, ...],
     as_json: bool,
@@ -64,6 +78,8 @@ def verify(
     seed = secrets.randbelow(_SEEDS) if sample_seed is None else sample_seed
     there = place(sandbox, data_dir, tuple(offered("suites")), Path())
     found = verify_bundle(bundle, level, expect, timestamp_ca, Sample(sample, seed, there))
+    if raw is not None:
+        found = compared(found, bundle, raw, owners_key(raw_key) if raw_key else None)
     click.echo(found.model_dump_json(indent=2) if as_json else _text(found))
     if not found.verified:
         return 1

@@ -21,7 +21,7 @@ from pydantic import ValidationError
 
 from hfr_bench import __version__, content
 from hfr_bench.errors import BadInputError, InvalidExperimentError
-from hfr_bench.lab import render, seal
+from hfr_bench.lab import canary, render, seal
 from hfr_bench.lab.amending import PARENTS
 from hfr_bench.lab.analyse import analyse
 from hfr_bench.lab.looks import LOOKS
@@ -104,6 +104,7 @@ def bundle(
     *,
     incomplete: bool = False,
     scanner: Scanner | None = None,
+    more: Mapping[str, bytes] | None = None,
 ) -> Made:
     """Write an experiment's bundle: a zip if `out` ends in .zip, else a directory.
 
@@ -113,6 +114,7 @@ def bundle(
         out: not there yet; a zip is replaced.
         incomplete: also if trials are lacking, or the experiment is not valid; the bundle says so.
         scanner: None looks for secrets and for names of this machine.
+        more: what a redacted bundle holds besides (`lab.redacting`).
 
     Raises InvalidExperimentError for an experiment that is incomplete or not valid, and for a
     secret (naming file, line and rule); BadInputError for an `out` that is in use.
@@ -133,7 +135,7 @@ def bundle(
                 f"{experiment.path}: {render.verdict(report)}. `hfr-bench report` says why; "
                 "--incomplete bundles it all the same, and the bundle says so"
             )
-        entries = _entries(experiment, made_of, report)
+        entries = _entries(experiment, made_of, report) | dict(more or {})
         with _writing(out) as write:
             return _write_all(write, entries, _says(experiment, report), scanner)
 
@@ -141,7 +143,8 @@ def bundle(
 def this_machine(experiment: Experiment, *, places: bool = True) -> Scanner:
     """Looks for this process's secrets and, with `places`, for paths and name of this machine."""
     folders = (experiment.path, content.root(), Path.home())
-    return Scanner(os.environ, folders if places else ())
+    fake = {canary.NAME: canary.value(experiment.lock.prereg_digest)}
+    return Scanner(os.environ | fake, folders if places else ())
 
 
 def pages(report: Report, experiment: Experiment, *, drawn: bool = True) -> dict[str, bytes]:
@@ -379,5 +382,6 @@ or only that no file changed: `sha256sum -c {seal.MANIFEST}`.
 | `content.json`, `content/suites/` | fault kinds, matrix, fault points; the suites' contracts |
 | `bundle.json` | what this bundle says of itself, and the end of every hash chain |
 | `environment.json` | what made the report |
+| `redaction.json`, `redactions.jsonl` | what was taken out, where it was redacted |
 | `{seal.MANIFEST}`, `statement.json` | digests of all files; an unsigned in-toto statement |
 """

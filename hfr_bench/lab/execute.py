@@ -10,6 +10,7 @@ from typing import Literal, NamedTuple
 from hfr_bench import __version__, plugins
 from hfr_bench.errors import BadInputError, InfrastructureError
 from hfr_bench.lab import runlog
+from hfr_bench.lab.canary import planted
 from hfr_bench.lab.clock import make_clock
 from hfr_bench.lab.journal import Durability, archive
 from hfr_bench.lab.looks import open_rows
@@ -89,8 +90,9 @@ def run(
     check_owner(experiment)
     check_content(experiment)
     check_room(experiment.path)
-    place = replace(place, folder=experiment.path)
-    with only_one(experiment.path), Bench(experiment.prereg, experiment.book, place) as bench:
+    place, digest = replace(place, folder=experiment.path), experiment.lock.prereg_digest
+    alone, faked = only_one(experiment.path), planted(digest)
+    with alone, faked, Bench(experiment.prereg, experiment.book, place) as bench:
         meter, count, now = _meter(experiment, options), _Count(), _standing(experiment)
         reaped = _reaped(bench, needed=bool(now.jobs))
         already = len(open_rows(*looked(experiment))[0]) - len(now.jobs)
@@ -160,6 +162,7 @@ def _logged(
         workers=options.workers,
         durability=options.durability,
         max_cost_usd=options.max_cost_usd,
+        canary=True,
     )
     runlog.append(experiment.path, line)
     end: End = "error"

@@ -87,27 +87,48 @@ class Scanner:
             self._rules += _places(folders, platform.node() if host is None else host)
 
     def scan(self, path: str, data: bytes) -> Iterator[Hit]:
-        """All hits in a file's bytes, rule by rule; `path` is what a hit calls the file."""
+        """All hits in a file's bytes, each once, rule by rule; `path` is what it calls the file."""
+        told: set[Hit] = set()  # forms of one secret overlap
         for rule in self._rules:
             if not any(literal in data for literal in rule.literals):
                 continue
             pattern = rule.pattern or re.compile(re.escape(rule.literals[0]))
             for match in pattern.finditer(data):
-                yield Hit(path, data.count(b"\n", 0, match.start()) + 1, rule.name)
+                hit = Hit(path, data.count(b"\n", 0, match.start()) + 1, rule.name)
+                if hit not in told:
+                    told.add(hit)
+                    yield hit
+
+
+def secrets(environ: Mapping[str, str]) -> Iterator[tuple[str, tuple[bytes, ...]]]:
+    """Each secret of the environment: its name, and all forms that it may take in a file."""
+    for name, value in sorted(environ.items()):
+        if _SECRET.search(name) and len(value.strip()) >= SHORTEST:
+            yield name, _forms(value.strip())
 
 
 def _values(environ: Mapping[str, str]) -> Iterator[_Rule]:
     """A rule for each secret of the environment and each form that it may take in a file."""
-    for name, value in sorted(environ.items()):
-        if _SECRET.search(name) and len(value.strip()) >= SHORTEST:
-            for form in _forms(value.strip()):
-                yield _Rule(f"the value of ${name}", (form,), None)
+    for name, forms in secrets(environ):
+        for form in forms:
+            yield _Rule(f"the value of ${name}", (form,), None)
 
 
 def _forms(secret: str) -> tuple[bytes, ...]:
+    """Plain, in JSON, in JSON within JSON, in a URL, hexadecimal, in base64.
+
+    Base64 also inside of something longer (`user:secret`), which shifts it by one or two bytes: of
+    those forms, the characters that hang on the secret alone.
+    """
     raw = secret.encode(errors="surrogateescape")
-    escaped = json.dumps(secret)[1:-1].encode()
-    forms = (raw, escaped, quote(raw, safe="").encode(), base64.b64encode(raw).rstrip(b"="))
+    escaped = [json.dumps(secret, ensure_ascii=plain)[1:-1] for plain in (True, False)]
+    twice = json.dumps(escaped[0])[1:-1]
+    forms = [raw, quote(raw, safe="").encode(), raw.hex().encode(), raw.hex().upper().encode()]
+    forms += [text.encode(errors="surrogateescape") for text in (*escaped, twice)]
+    for shift in range(3):
+        bits = 8 * shift, 8 * (shift + len(raw))
+        packed = base64.b64encode(b"\0" * shift + raw)[-(-bits[0] // 6) : bits[1] // 6]
+        forms += [packed, packed.translate(bytes.maketrans(b"+/", b"-_"))]
     return tuple(dict.fromkeys(forms))
 
 

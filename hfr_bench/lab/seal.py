@@ -18,6 +18,9 @@ MANIFEST, STATEMENT, BUNDLE, CONTENT, ENVIRONMENT, README, REPORT = (
     "README.md",
     "report.json",
 )
+REDACTED, REDACTIONS = "redaction.json", "redactions.jsonl"
+"""In a redacted bundle alone: its rules, and every text that was changed."""
+
 UNLISTED = frozenset({MANIFEST, STATEMENT})
 """What the manifest cannot list: itself, and the statement about it."""
 
@@ -37,6 +40,7 @@ _KNOWN = re.compile(
     r"|report\.(json|md|html)|content/suites/.+|(kinds|matrices)/[^/]+\.yaml"
     rf"|{REVIEWS}/{RATER.strip('^$')}\.jsonl"
     rf"|{'|'.join(map(re.escape, (STATEMENT, BUNDLE, CONTENT, ENVIRONMENT, README, MANIFEST)))}"
+    rf"|{re.escape(REDACTED)}|{re.escape(REDACTIONS)}"
 )
 
 

@@ -20,6 +20,7 @@ from hfr_bench.lab.analyse import analyse
 from hfr_bench.lab.book import read_book
 from hfr_bench.lab.bundle import describe, environment, pages
 from hfr_bench.lab.looks import ends_here, told
+from hfr_bench.lab.redacting.audit import redacted
 from hfr_bench.lab.register import SCHEDULES, Experiment
 from hfr_bench.lab.review.summary import with_review
 from hfr_bench.lab.verify_again import LEVEL as AGAIN
@@ -89,7 +90,7 @@ def verify(
             work = lay_out(files, Path(temporary).resolve())
         except BadInputError as error:
             raise BadInputError(f"{path}: {error}") from error
-        checks = list(level_0(work))
+        checks = [*level_0(work), *redacted(work)]
         digest = work.digests.get(seal.MANIFEST, "")
         if expect is not None:
             checks.append(_expected(digest, expect.lower()))

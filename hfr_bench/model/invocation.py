@@ -2,13 +2,16 @@
 
 from typing import Literal
 
-from hfr_bench.model.record import Record
+from pydantic import Field
+
+from hfr_bench.model.record import Record, is_unset
 
 
 class Invocation(Record):
     """A line of run.jsonl: appended at the start (`end` None) and again at the end.
 
     A start without an end is a run that was killed. `stopped`: why it stopped early, if it did.
+    `canary`: a fake key was in its environment (`lab.canary`).
     """
 
     at: str
@@ -22,3 +25,4 @@ class Invocation(Record):
     stopped: str = ""
     ran: int = 0
     voids: int = 0
+    canary: bool = Field(default=False, exclude_if=is_unset)

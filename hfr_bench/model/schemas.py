@@ -19,6 +19,7 @@ from hfr_bench.model.matrix import FaultMatrix
 from hfr_bench.model.mix import FaultMix
 from hfr_bench.model.prereg import Lock, Preregistration
 from hfr_bench.model.record import Record
+from hfr_bench.model.redaction import Redacted, Redaction
 from hfr_bench.model.report import Report
 from hfr_bench.model.review import Rating, Review
 from hfr_bench.model.schedule import FaultSchedule, KindSpec
@@ -47,6 +48,8 @@ RECORDS: Mapping[str, tuple[str, type[Record]]] = {
     "bundle": ("bundle.json of a bundle", Bundle),
     "content": ("content.json of a bundle", Content),
     "environment": ("environment.json of a bundle", Environment),
+    "redacted": ("redaction.json of a redacted bundle", Redacted),
+    "redaction": ("a line of redactions.jsonl of a redacted bundle", Redaction),
     "verification": ("verify --json", Verification),
     "gateway": ("a line of the log of a gateway of its own", GatewayLine),
 }
