@@ -39,7 +39,7 @@ HEAVY = {
     "psycopg",
 }
 HEAVY |= {"litellm", "datasets", "opentelemetry", "psycopg", "pyarrow", "tree_sitter"}
-HEAVY |= {"mcp", "starlette", "uvicorn"}
+HEAVY |= {"mcp", "starlette", "uvicorn", "huggingface_hub"}
 PLUGS = ("suites", "injectors", "agents", "sandboxes", "llms", "executors", "stores", "baselines")
 
 # One line that breaks each contract: contract -> (file under hfr_bench/, line).
@@ -59,6 +59,7 @@ OFFENCES = {
     "home-tree-sitter": ("ports/user.py", "import tree_sitter"),
     "home-duckdb": ("ports/user.py", "import duckdb"),
     "home-pandas": ("ports/user.py", "import pandas"),
+    "home-huggingface": ("ports/user.py", "import huggingface_hub"),
     "home-matplotlib": ("ports/user.py", "import matplotlib"),
     "home-jinja2": ("ports/user.py", "import jinja2"),
     "home-opentelemetry": ("ports/user.py", "import opentelemetry"),

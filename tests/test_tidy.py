@@ -30,6 +30,7 @@ LAZY_IMPORTS = frozenset(  # "path: module"
         "hfr_bench/lab/register.py: hfr_bench.stats.estimate",  # numpy, scipy: only to freeze
         "hfr_bench/lab/registered.py: hfr_bench.lab.powered",  # the same
         "hfr_bench/lab/bundle.py: hfr_bench.lab.render_html",  # an extra, which may be missing
+        "hfr_bench/cli/publish.py: hfr_bench.lab.publishing.push",  # the same
         "hfr_bench/cli/simulate.py: hfr_bench.lab.figures_synthetic",  # the same
         "hfr_bench/injectors/mcp/proxy.py: hfr_bench.injectors.mcp",  # the same
         "hfr_bench/testing/pytest_plugin.py: hfr_bench.testing.scoring",  # in every pytest run

@@ -37,6 +37,7 @@ VERBS = {
     "classify": ("classify:classify", "What recorded responses mean: class, evidence, action."),
     "bundle": ("bundle:bundle", "Pack an experiment so that a stranger can check it."),
     "verify": ("verify:verify", "Check a bundle: integrity, registration, schedules, numbers."),
+    "publish": ("publish:publish", "A dataset's folder, redacted; sent only with --push."),
     "index": ("index:index", "Bring the SQL index up to date; --compact: Parquet, too."),
     "gateway": (
         "gateway:gateway",

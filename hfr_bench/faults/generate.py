@@ -76,8 +76,11 @@ def generate(
         event
         for point in (*points, *ledger_points(points))
         if (found := _mix_and_rate(point.point, matrix, bursts, draw.rate)) is not None
+        if (fitting := fitting_kinds(point, found[0], kinds))
         for occurrence in range(1, horizon + 1)
-        for event in step_events(draw, schedule_id, point, occurrence, *found, kinds)
+        for event in step_events(
+            draw, schedule_id, point, occurrence, *found, kinds, fitting=fitting
+        )
     )
     return FaultSchedule(
         schedule_id=schedule_id,
@@ -142,17 +145,19 @@ def step_events(
     rate: float,
     kinds: Mapping[str, KindSpec],
     behind: Lasts | None = None,
+    fitting: Sequence[tuple[float, KindSpec]] | None = None,
 ) -> Iterator[FaultEvent]:
     """The events of one logical step, each attempt of which is faulty with chance `rate`.
 
-    `behind`: how long a fault lasts that is planned for its first attempt besides.
+    `behind`: how long a fault lasts that is planned for its first attempt besides. `fitting`: the
+    mix's kinds that may hit the point, where they are known already.
 
     `reach` is the last attempt covered so far; inside a duration nothing is drawn. Events that last
     until the target changes have no known end: what follows them is drawn besides, and there a
     duration that runs into another is shortened to what it adds. So coverage is nested in the rate.
     """
-    fitting = fitting_kinds(point, mix, kinds)
-    if not fitting:
+    fitting = fitting_kinds(point, mix, kinds) if fitting is None else fitting
+    if not fitting or rate <= 0:  # no draw is below 0
         return
     place: tuple[str | int, ...] = (point.point, occurrence)
     base = (draw.seed, draw.suite, draw.task_id, *place)
