@@ -54,7 +54,7 @@ PACKAGES = ("numpy", "scipy", "pydantic", "rfc8785", "matplotlib")
 """Whose versions stand behind the digits, and the bytes, of the report."""
 
 _SHOWN = 10
-_TEXTS = (".yaml", ".yml", ".md", ".txt")
+_CONTRACTS = ("suite.yaml", "tools.yaml")  # of a suite; its tasks and solutions stay at home
 _TIME = (1980, 1, 1, 0, 0, 0)  # the earliest that a zip can say
 
 Entry = bytes | Path
@@ -244,9 +244,9 @@ def _entries(experiment: Experiment, made_of: Content, report: Report) -> dict[s
     if (folder / RUN_LOG).is_file():
         entries[RUN_LOG] = _nameless((folder / RUN_LOG).read_bytes())
     for suite in sorted({selection.suite for selection in experiment.prereg.suites}):
-        top = content.root() / "suites"
-        found = _below(top, top / suite, "**/*")
-        entries |= {f"content/suites/{n}": p for n, p in found.items() if p.suffix in _TEXTS}
+        top = content.root() / "suites" / suite
+        found = (top / name for name in _CONTRACTS)
+        entries |= {f"content/suites/{suite}/{p.name}": p for p in found if p.is_file()}
     entries[seal.CONTENT] = made_of.model_dump_json(indent=1).encode() + b"\n"
     entries[seal.ENVIRONMENT] = seal.canonical_file(environment().model_dump(mode="json"))
     return entries | pages(report, experiment)

@@ -5,7 +5,7 @@ import zipfile
 
 import pytest
 
-from hfr_bench.testing.bundled import failed, replace, reseal, trace
+from hfr_bench.testing.bundled import failed, ready, rechain, replace, reseal, trace
 
 
 def test_a_flipped_byte(forged):
@@ -86,3 +86,53 @@ def test_another_statement(forged):
     assert "the statement speaks of this manifest" in failed(forged, 0)[1]
     (forged / "statement.json").unlink()
     assert failed(forged, 0)[0] == [0]
+
+
+def test_two_lines_of_a_trace_change_places(forged):
+    path = trace(forged)
+    lines = path.read_text().splitlines(keepends=True)
+    lines[2], lines[3] = lines[3], lines[2]
+    path.write_text("".join(lines))
+    assert failed(forged, 0)[0] == [0]
+    reseal(forged)
+    levels, said = failed(forged)
+    assert levels[0] == 0
+    assert "hash chain is broken" in said
+
+
+def test_two_lines_change_places_and_all_is_linked_anew(forged):
+    """Chains and seals fit again; the order itself makes no sense, and the report would say so."""
+
+    def swap(events):
+        kinds = [event["body"]["type"] for event in events]
+        nth = kinds.index("attempt_started")
+        assert kinds[nth + 1 : nth + 3] != []
+        end = kinds.index("attempt_ended", nth)
+        events[nth], events[end] = events[end], events[nth]
+
+    rechain(trace(forged, "blind_resend"), swap)
+    reseal(forged)
+    assert failed(forged)[0] == [3]
+
+
+def test_a_hidden_void(tmp_path):
+    """A trial that measured nothing, passed off as a failure: its round would not have counted."""
+
+    def void(events):
+        result = events[-1]["body"]["result"]
+        result |= {"outcome": None, "void": "sandbox", "void_reason": "gone"}
+
+    toy = ready(tmp_path / "e", tasks=3)
+    path = trace(toy.experiment.path)
+    kept = path.read_bytes()
+    rechain(path, void)
+    bundle = toy.bundle(tmp_path / "b", incomplete=True)
+    (bundle / "report.html").unlink()
+    reseal(bundle)
+    assert failed(bundle)[0] == []
+    (bundle / path.relative_to(toy.experiment.path)).write_bytes(kept)
+    assert failed(bundle, 0)[0] == [0]
+    reseal(bundle)
+    levels, said = failed(bundle)
+    assert levels == [3]
+    assert "report.json follows from the traces" in said
