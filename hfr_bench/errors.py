@@ -31,3 +31,7 @@ class InfrastructureError(HfrError, OSError):
 
 class ProviderError(InfrastructureError):
     """The model service itself failed, and nobody injected it: the trial measures nothing."""
+
+
+class CassetteMissError(InfrastructureError):
+    """A replayed trial asked for what was not recorded; nothing is made up in its place."""

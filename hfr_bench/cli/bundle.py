@@ -36,6 +36,11 @@ from hfr_bench.lab.register import load
     type=click.Path(path_type=Path, dir_okay=False),
     help=f"With --redact: your key, made there if it is not there yet [default: FOLDER/{KEY}].",
 )
+@click.option(
+    "--with-cassettes",
+    is_flag=True,
+    help="With a live model's recorded responses: its texts, for replay and `verify --level 4`.",
+)
 @place_options
 def bundle(
     folder: Path,
@@ -44,6 +49,7 @@ def bundle(
     with_places: bool,
     redacted: bool,
     key: Path | None,
+    with_cassettes: bool,
     sandbox: str | None,
     data_dir: tuple[str, ...],
 ) -> None:
@@ -52,6 +58,10 @@ def bundle(
     suites = tuple(selection.suite for selection in experiment.prereg.suites)
     made_of = gather(experiment, place(sandbox, data_dir, suites, folder))
     scanner = this_machine(experiment, places=not with_places)
+    if redacted and with_cassettes:
+        raise click.UsageError(
+            "--redact leaves texts out, which --with-cassettes would bring along"
+        )
     if redacted:
         made = bundle_redacted(
             experiment,
@@ -63,7 +73,14 @@ def bundle(
             incomplete=incomplete,
         )
     else:
-        made = make_bundle(experiment, made_of, output, incomplete=incomplete, scanner=scanner)
+        made = make_bundle(
+            experiment,
+            made_of,
+            output,
+            incomplete=incomplete,
+            scanner=scanner,
+            cassettes=with_cassettes,
+        )
     says = made.bundle
     click.echo(f"wrote {output}: {made.files} files, {made.size / 1e6:.1f} MB unpacked")
     click.echo(

@@ -32,6 +32,7 @@ VERBS = {
     "shrink": ("shrink:shrink", "The smallest schedule that still breaks a trial, as a case."),
     "telemetry": ("telemetry:telemetry", "Metrics, alerts, decision events and spans."),
     "export": ("export:export", "Trials as ATIF, Inspect logs or OTLP, for other tools."),
+    "replay": ("replay:replay", "A live experiment again, from its recorded responses."),
     "inbox": ("inbox:inbox", "Escalations that wait for a person; --answer them."),
     "review": ("review:review", "A blinded spot check: people rate a keyed sample of trials."),
     "classify": ("classify:classify", "What recorded responses mean: class, evidence, action."),

@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -41,6 +42,11 @@ PLAIN_EVERY = 10  # per cent between two lines where there is no terminal
     show_default=True,
     help="What a trace survives at any moment: the death of a process, or of the power.",
 )
+@click.option(
+    "--no-record",
+    is_flag=True,
+    help="Do not keep a live model's responses (DIR/cassettes), which a replay needs.",
+)
 @place_options
 def run(
     folder: Path,
@@ -48,13 +54,14 @@ def run(
     max_cost_usd: float | None,
     min_valid: float,
     durability: Durability,
+    no_record: bool,
     sandbox: str | None,
     data_dir: tuple[str, ...],
 ) -> int:
     """Run the trials that FOLDER's plan still lacks; running it again resumes."""
     experiment = load(folder)
     suites = tuple(selection.suite for selection in experiment.prereg.suites)
-    where = place(sandbox, data_dir, suites, folder)
+    where = replace(place(sandbox, data_dir, suites, folder), record=not no_record)
     if where.sandbox and where.sandbox != experiment.prereg.sandbox:
         tell(f"sandbox: {where.sandbox} (registered: {experiment.prereg.sandbox})")
     with _progress() as show:

@@ -49,6 +49,7 @@ from hfr_bench.model.invocation import Invocation
 from hfr_bench.model.prereg import EXHAUSTIVE, FORK
 from hfr_bench.model.report import Report
 from hfr_bench.model.task import OracleStep
+from hfr_bench.ports.tape import CASSETTES
 
 PACKAGES = ("numpy", "scipy", "pydantic", "rfc8785", "matplotlib")
 """Whose versions stand behind the digits, and the bytes, of the report."""
@@ -105,6 +106,7 @@ def bundle(
     incomplete: bool = False,
     scanner: Scanner | None = None,
     more: Mapping[str, bytes] | None = None,
+    cassettes: bool = False,
 ) -> Made:
     """Write an experiment's bundle: a zip if `out` ends in .zip, else a directory.
 
@@ -113,6 +115,7 @@ def bundle(
         made_of: what its schedules were drawn from (`gather`).
         out: not there yet; a zip is replaced.
         incomplete: also if trials are lacking, or the experiment is not valid; the bundle says so.
+        cassettes: with a live model's recorded responses, which hold its texts.
         scanner: None looks for secrets and for names of this machine.
         more: what a redacted bundle holds besides (`lab.redacting`).
 
@@ -136,6 +139,8 @@ def bundle(
                 "--incomplete bundles it all the same, and the bundle says so"
             )
         entries = _entries(experiment, made_of, report) | dict(more or {})
+        if cassettes:
+            entries |= _below(experiment.path, experiment.path / CASSETTES, "*/*/*.jsonl")
         with _writing(out) as write:
             return _write_all(write, entries, _says(experiment, report), scanner)
 
@@ -375,6 +380,7 @@ or only that no file changed: `sha256sum -c {seal.MANIFEST}`.
 | `schedules/`, `plan.jsonl` | every planned fault and trial |
 | `trials/` | the traces, as written; all numbers follow from them |
 | `looks.jsonl` | the registered looks that were taken, if there are any |
+| `cassettes/` | a live model's recorded responses, where they were asked for |
 | `run.jsonl` | when it was run (hosts and process numbers taken out) |
 | `reviews/` | what people said of a blinded sample, where they did |
 | `report.json`, `report.md`, `report.html` | what came out |

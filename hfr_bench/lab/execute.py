@@ -88,6 +88,7 @@ def run(
     """
     options, place = options or Options(), place or Place()
     check_owner(experiment)
+    check_played(experiment, place)
     check_content(experiment)
     check_room(experiment.path)
     place, digest = replace(place, folder=experiment.path), experiment.lock.prereg_digest
@@ -147,6 +148,19 @@ def check_owner(experiment: Experiment) -> None:
             f"{strangers[0]}: is not in this experiment's plan; the directory holds traces of "
             "another registration. Move them away, or use a directory of its own"
         )
+
+
+def check_played(experiment: Experiment, place: Place) -> None:
+    """Trials of a run and replays are never in one directory. Raises BadInputError."""
+    for file in Store(experiment.path).files():
+        with file.path.open("rb") as trace:
+            played = b'"replayed":true' in trace.readline()
+        if played is not (place.replay is not None):
+            raise BadInputError(
+                f"{experiment.path}: holds {'replays' if played else 'trials of a run'}; the two "
+                "are never mixed, take a directory of its own"
+            )
+        return
 
 
 @contextmanager

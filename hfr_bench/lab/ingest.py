@@ -70,6 +70,7 @@ class Start(NamedTuple):
     image_id: str | None
     pair_group: str
     round: int
+    replayed: bool = False
 
 
 class Facts(NamedTuple):
@@ -146,7 +147,7 @@ class Ingest:
         first = reading.events[0].body if reading.events else None
         start = None
         if first is not None and first.type == "trial_started":
-            start = Start(first.sandbox, first.image_id, first.pair_group, first.round)
+            start = Start(*(getattr(first, name) for name in Start._fields))
         if row is None:
             return Facts(checked, reading.bad, start)
         trial, whole = row.trial, checked.result is not None

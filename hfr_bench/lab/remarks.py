@@ -149,6 +149,12 @@ def _elsewhere(prereg: Preregistration, audited: Audited) -> Iterator[str]:
             f"in {elsewhere} of {sum(ran.values())} trials tools ran in sandbox {names}, "
             f"while {prereg.sandbox} is registered"
         )
+    if played := sum(start.replayed for start in audited.starts):
+        yield (
+            f"replayed: in {played} of {sum(ran.values())} trials recorded responses of an earlier "
+            "live run played the model; they are no new measurement of it, and their times are "
+            "those of this machine"
+        )
     groups: dict[tuple[str, int], set[tuple[str, str | None]]] = {}
     for start in audited.starts:
         place = (start.sandbox, start.image_id)

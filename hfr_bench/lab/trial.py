@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from hfr_bench.errors import InfrastructureError, ProviderError
+from hfr_bench.errors import InfrastructureError
 from hfr_bench.faults.cursor import Cursor
 from hfr_bench.faults.ledgers import PREFIX
 from hfr_bench.lab.carry import gear_of
@@ -31,7 +31,9 @@ from hfr_bench.lab.recorder import CRASH, TOOL_LAYERS, Seen, Sums, TruthQueue, W
 from hfr_bench.lab.restart import lead
 from hfr_bench.lab.runtime import GuardedRuntime
 from hfr_bench.lab.step import TrialStopped
+from hfr_bench.lab.taping import Tape, open_tape
 from hfr_bench.lab.together import Seat
+from hfr_bench.lab.voiding import CheckerError, cause_of
 from hfr_bench.lab.wire import Bench, WorkerScope
 from hfr_bench.model.attempt import Observation
 from hfr_bench.model.ledger import EscalationPacket
@@ -49,10 +51,6 @@ from hfr_bench.ports.sandbox import HostDiedError, HostRefusedError, SandboxUnav
 from hfr_bench.ports.strategy import Strategy
 from hfr_bench.ports.suite import World
 from hfr_bench.ports.user import User, UserTurn
-
-
-class CheckerError(InfrastructureError):
-    """The checker could not grade: the trial measures nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,24 +85,21 @@ def run_trial(
     clock = seat.clock if seat else make_clock(bench.prereg.clock)
     with TrialJournal(path, trial.trial_id, clock, durability) as journal:
         journal.write(_started(bench, row, task, round_no, seat))
-        run = _Run(scope, row, task, clock, journal, seat)
+        tape = open_tape(bench, trial, round_no)
+        run = _Run(scope, row, task, clock, journal, seat, tape)
         try:
             result = run.graded(round_no)
         except (JournalError, SandboxUnavailableError):
             raise
-        except ProviderError as error:
-            result = run.void(round_no, VoidCause.PROVIDER, str(error))
-        except CheckerError as error:
-            result = run.void(round_no, VoidCause.CHECKER, str(error))
         except InfrastructureError as error:
             if isinstance(error, HostDiedError):
                 scope.drop_world(trial.suite)
-            result = run.void(round_no, VoidCause.SANDBOX, str(error))
+            result = run.void(round_no, cause_of(error), str(error))
         except Exception as error:  # noqa: BLE001 - our own defect must not look like the arm's
             result = run.void(round_no, VoidCause.HARNESS, f"{type(error).__name__}: {error}")
         if result.void is not None and bench.interrupted.is_set():
             raise InterruptedTrialError(f"trial {trial.trial_id} was interrupted")
-        journal.write(TrialEnded(result=result))
+        journal.write(TrialEnded(result=result, cassette=tape.end()))
     return result
 
 
@@ -135,8 +130,10 @@ class _Run:
         clock: VirtualClock | WallClock,
         journal: TrialJournal,
         seat: Seat | None,
+        tape: Tape,
     ) -> None:
         self._seat = seat
+        self._tape = tape
         self._start_us = seat.place.start_us if seat else 0
         self._scope = scope
         self._bench = scope.bench
@@ -211,11 +208,12 @@ class _Run:
             scene = replace(self._scene(*TOOL_LAYERS), **around(world))
             tools = bench.tool_injector.wrap(tools, scene)
             healing.callback(bench.tool_injector.heal)
-            base_url = bench.gateway.enter(self._scene(Layer.MODEL))
+            scene = replace(self._scene(Layer.MODEL), keep=self._tape.keep)
+            base_url = bench.gateway.enter(scene)
             healing.callback(bench.gateway.leave, trial.trial_id)
         else:
             base_url = bench.upstream
-        client = bench.backend.client(base_url, self._model_scope())
+        client = self._tape.around(bench.backend.client(base_url, self._model_scope()))
         tool_cost = round(price.cost_usd * 1_000_000)
         common = (self._journal, self._truth, self._clock, self._sums, tool_cost)
         sizes = any(event.lasts.unit == "request" for event in self._schedule.events)
@@ -292,6 +290,7 @@ class _Run:
             seed=trial.seed,
             clock=self._clock,
             announced_us=self._truth.take_announced_us,
+            tape=self._tape.name,
         )
 
     def _user_act(self, tool: str, arguments: Mapping[str, Any]) -> Observation:
@@ -396,4 +395,5 @@ def _started(
         source=bench.source(trial.suite),
         expected=expected_counts(bench.sealed(trial.suite, trial.task_id)),
         cohort=seat.place if seat else None,
+        replayed=bench.place.replay is not None,
     )

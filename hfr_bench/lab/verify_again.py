@@ -5,12 +5,13 @@
     as it is left here, against the grade in the bundle
 
 What no other level sees is seen here: a verdict of the checker, or a whole trace, made up with its
-chain, report and seals. It takes the suites, and a rehearsal: a live model answers otherwise.
+chain, report and seals. It takes the suites, and a rehearsal or a live run's recorded responses
+(`lab.replay`): a live model answers otherwise.
 """
 
 import json
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,6 +20,7 @@ from hfr_bench import __version__
 from hfr_bench.errors import BadInputError, InfrastructureError
 from hfr_bench.faults.draw import uniform
 from hfr_bench.lab.register import Experiment, check_content, check_sources, load
+from hfr_bench.lab.replay import recorded, strange, untimed
 from hfr_bench.lab.rounds import Counted, last_rounds
 from hfr_bench.lab.store import TrialFile, stripped
 from hfr_bench.lab.trial import run_trial
@@ -28,6 +30,7 @@ from hfr_bench.model.bundle import Check
 from hfr_bench.model.terms import Origin
 
 LEVEL = 4
+_TAPES = "recorded responses are those of their traces"
 _PLACE = ("sandbox", "image_id")  # of the first line: where it ran, not what happened
 
 
@@ -56,6 +59,8 @@ def level_4(work: Work, sample: Sample) -> Iterator[Check]:
     try:
         experiment = load(work.folder)
         drawn, of = _drawn(experiment, sample)
+        if recorded(experiment):
+            yield judge(LEVEL, _TAPES, list(strange(experiment)), "")
         found = list(_run(experiment, drawn, sample.place))
     except BadInputError as error:
         told = str(error).replace(f"{work.folder}/", "").replace(str(work.folder), "the bundle")
@@ -80,10 +85,10 @@ def _versions(work: Work) -> str:
 
 def _drawn(experiment: Experiment, sample: Sample) -> tuple[list[Counted], int]:
     """The sample and how many trials it is of. Raises BadInputError if none can be run again."""
-    if experiment.prereg.origin is not Origin.REHEARSAL:
+    if experiment.prereg.origin is not Origin.REHEARSAL and not recorded(experiment):
         raise BadInputError(
             f"a {experiment.prereg.origin} trial cannot be run again: its model answers otherwise "
-            "each time"
+            "each time, and the bundle is without its recorded responses (--with-cassettes)"
         )
     # What was handed on to later places of a cohort is nowhere but in their traces.
     able = [
@@ -97,6 +102,8 @@ def _drawn(experiment: Experiment, sample: Sample) -> tuple[list[Counted], int]:
 
 def _run(experiment: Experiment, drawn: Sequence[Counted], place: Place) -> Iterator[_Again]:
     faults = check_content(experiment)
+    if recorded(experiment):
+        place = replace(place, replay=experiment.path)
     with (
         tempfile.TemporaryDirectory(prefix="hfr-again-") as name,
         Bench(
@@ -115,14 +122,14 @@ def _run(experiment: Experiment, drawn: Sequence[Counted], place: Place) -> Iter
                     raise InfrastructureError(
                         f"{result.trial_id}, run again, measured nothing: {result.void_reason}"
                     )
-                yield _compared(one, file)
+                yield _compared(one, file, untimed if recorded(experiment) else _line)
 
 
-def _compared(one: Counted, again: TrialFile) -> _Again:
+def _compared(one: Counted, again: TrialFile, read: Callable[[bytes], Event]) -> _Again:
     trial = one.row.trial
     name = f"{trial.suite} {trial.task_id}, seed {trial.seed}, {trial.rate:g}, {trial.arm}"
-    said = [_line(line) for line in one.reading.lines]
-    made = [_line(line) for line in again.path.read_bytes().splitlines()]
+    said = [read(line) for line in one.reading.lines]
+    made = [read(line) for line in again.path.read_bytes().splitlines()]
     return _Again(name, _parted(said, made), _graded(said[-1], made[-1]))
 
 

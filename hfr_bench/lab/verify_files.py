@@ -23,9 +23,10 @@ from hfr_bench.lab.runlog import RUN_LOG
 from hfr_bench.lab.store import Checked, Store
 from hfr_bench.lab.verify_read import Files
 from hfr_bench.model.bundle import LAYOUT, Bundle, Chain, Check
+from hfr_bench.ports.tape import CASSETTES
 
 _WORKED_ON = (PREREG, LOCK, PLAN, RUN_LOG, LOOKS, TOKEN)
-_BELOW = (SCHEDULES, TRIALS, PARENTS, seal.REVIEWS)
+_BELOW = (SCHEDULES, TRIALS, PARENTS, CASSETTES, seal.REVIEWS)
 _SHOWN = 3
 
 

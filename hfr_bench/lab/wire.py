@@ -12,7 +12,7 @@ from hfr_bench import plugins
 from hfr_bench.errors import BadInputError, InfrastructureError
 from hfr_bench.faults.ledgers import DIALECT as LEDGER
 from hfr_bench.lab.book import ScheduleBook
-from hfr_bench.lab.fitting import either_way, let_loose, of_service
+from hfr_bench.lab.fitting import either_way, let_loose, service
 from hfr_bench.lab.human import PricedHuman
 from hfr_bench.lab.injecting import Nested, check_borne, own_injectors
 from hfr_bench.lab.killswitch import KillSwitch, check_contained
@@ -49,13 +49,16 @@ class Place:
     """What a registration does not fix: where things lie and run on this machine.
 
     `folder`: the experiment's, names the run. `sandbox`: instead of the registered one (every
-    trace says which it was). `data_dirs`: a suite's upstream checkout, by suite.
+    trace says which it was). `data_dirs`: a suite's upstream checkout, by suite. `record`: keep a
+    live model's responses. `replay`: a live experiment's folder, whose kept ones play the model.
     """
 
     folder: Path = field(default_factory=Path)
     sandbox: str | None = None
     data_dirs: Mapping[str, Path] = field(default_factory=dict)
     tell: Callable[[str], None] = lambda _line: None
+    record: bool = True
+    replay: Path | None = None
 
 
 class Bench(AbstractContextManager["Bench"]):
@@ -76,8 +79,8 @@ class Bench(AbstractContextManager["Bench"]):
     ) -> None:
         self.prereg = prereg
         self._book = book or ScheduleBook()
-        self._place = place or Place()
-        self.switch = KillSwitch(self._place.tell)
+        self.place = place or Place()
+        self.switch = KillSwitch(self.place.tell)
         self.interrupted = self.switch.event
         self._steady: dict[tuple[str, str], str] = {}
         own = strategies or {}
@@ -90,10 +93,9 @@ class Bench(AbstractContextManager["Bench"]):
             for arm in prereg.arms
         }
         self._open_suites()
-        self.backend: LlmBackend = configured(
-            plugins.find("llms", prereg.model.llm), "model.config", **of_service(prereg.model)
-        )
-        self.faults = faults or faults_of(prereg.faults, self._place.folder)
+        plug, settings = service(prereg, self.place.replay)
+        self.backend: LlmBackend = configured(plug, "model.config", **settings)
+        self.faults = faults or faults_of(prereg.faults, self.place.folder)
         self.kinds: Mapping[str, KindSpec] = self.faults.kinds
         self.upstream = ""
         # Not what schedules are keyed by: a strategy's own draws must not tell it its faults.
@@ -109,7 +111,7 @@ class Bench(AbstractContextManager["Bench"]):
 
     def _open_suites(self) -> None:
         """Each suite with a sandbox of its own."""
-        prereg, place, name = self.prereg, self._place, self.sandbox_name
+        prereg, place, name = self.prereg, self.place, self.sandbox_name
         plug = plugins.find("sandboxes", name)
         settings = prereg.sandbox_config if name == prereg.sandbox else {}
         context = SandboxContext(
@@ -168,9 +170,9 @@ class Bench(AbstractContextManager["Bench"]):
 
     @cached_property
     def gateway(self) -> WireInjector:
-        rehearsal = self.prereg.origin is Origin.REHEARSAL
+        ours = self.prereg.origin is Origin.REHEARSAL or self.place.replay is not None
         gateway: WireInjector = plugins.find("injectors", GATEWAY)(
-            forward_coordinates=rehearsal, kinds=self.kinds
+            forward_coordinates=ours, kinds=self.kinds
         )
         return self.switch.wire(gateway)
 
@@ -215,7 +217,7 @@ class Bench(AbstractContextManager["Bench"]):
     @property
     def sandbox_name(self) -> str:
         """Where tools run: as registered, or as asked for in its place."""
-        return self._place.sandbox or self.prereg.sandbox
+        return self.place.sandbox or self.prereg.sandbox
 
     def sandbox_of(self, suite: str) -> Sandbox:
         return self._sandboxes[suite]

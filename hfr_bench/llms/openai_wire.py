@@ -15,7 +15,7 @@ import httpx
 from hfr_bench.faults.shape import CLOSED, TIMEOUT
 from hfr_bench.model.attempt import Call, Observation
 from hfr_bench.model.terms import ClockKind
-from hfr_bench.ports.llm import ModelScope
+from hfr_bench.ports.llm import ModelScope, request_body
 
 PREFIX = "x-hfr-"
 LATENCY = "x-hfr-latency-us"
@@ -123,7 +123,9 @@ class OpenAiClient:
         timeout_s = _SOCKET_S if self._virtual else call.timeout_us / 1e6
         try:
             return _Heard(
-                self._http.post(self._url, content=encode(call), headers=headers, timeout=timeout_s)
+                self._http.post(
+                    self._url, content=request_body(call), headers=headers, timeout=timeout_s
+                )
             )
         except (httpx.ConnectTimeout, httpx.PoolTimeout):
             return _Heard(None, TIMEOUT, sent=False)
@@ -140,14 +142,6 @@ class OpenAiClient:
             text = heard.response.headers.get(LATENCY, "")
             return int(text) if text.isdigit() else 0
         return self._scope.announced_us() if heard.exception == CLOSED else 0
-
-
-def encode(call: Call) -> bytes:
-    """The request body: the model first (cheap to read for a proxy), then sorted keys."""
-    rest = {key: value for key, value in call.payload.items() if key != "model"}
-    model = json.dumps(call.target, ensure_ascii=False)
-    text = json.dumps(rest, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
-    return f'{{"model":{model}{"," if rest else ""}{text[1:]}'.encode()
 
 
 def _observe(response: httpx.Response, cost: int | None, latency_us: int) -> Observation:

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from hfr_bench.model.bundle import Bundle, Content, Environment, Verification
+from hfr_bench.model.cassette import Taped
 from hfr_bench.model.comparison import Comparison
 from hfr_bench.model.dataset import Dataset
 from hfr_bench.model.gateway import GatewayLine
@@ -37,6 +38,7 @@ RECORDS: Mapping[str, tuple[str, type[Record]]] = {
     "schedule": ("a line of schedules/*.jsonl", FaultSchedule),
     "plan": ("a line of plan.jsonl", PlanRow),
     "trace": ("a line of trials/*/*/*.jsonl", TraceEvent),
+    "cassette": ("a line of cassettes/*/*/*.jsonl", Taped),
     "run": ("a line of run.jsonl", Invocation),
     "dataset": ("dataset.json of `hfr-bench dataset`", Dataset),
     "look": ("a line of looks.jsonl", Look),

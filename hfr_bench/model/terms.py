@@ -140,6 +140,7 @@ class VoidCause(StrEnum):
     HARNESS = "harness"
     CHECKER = "checker"
     CANCELLED = "cancelled"
+    CASSETTE = "cassette"
 
 
 class End(StrEnum):

@@ -42,7 +42,7 @@ class TrialStarted(Record):
     """First line of a trial: everything it was registered as.
 
     `expected`: how often the task wants each effect, by the digest of its natural key.
-    `cohort`: only where cohorts are registered.
+    `cohort`: only where cohorts are registered. `replayed`: recorded responses played the model.
     """
 
     type: Literal["trial_started"] = "trial_started"
@@ -68,6 +68,7 @@ class TrialStarted(Record):
     source: str = ""
     expected: dict[str, int] = {}
     cohort: CohortPlace | None = Field(default=None, exclude_if=is_unset)
+    replayed: bool = Field(default=False, exclude_if=is_unset)
 
 
 class AttemptStarted(Record):
@@ -327,10 +328,11 @@ class Carried(Record):
 
 
 class TrialEnded(Record):
-    """Last line of a trial."""
+    """Last line of a trial. `cassette`: SHA-256 of its recorded or played responses, if any."""
 
     type: Literal["trial_ended"] = "trial_ended"
     result: TrialResult
+    cassette: str = Field(default="", exclude_if=is_unset)
 
 
 Body = Annotated[

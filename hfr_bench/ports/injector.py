@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from hfr_bench.faults.cursor import Cursor
+from hfr_bench.model.cassette import Taped
 from hfr_bench.model.schedule import KindSpec
 from hfr_bench.model.trace import Body
 from hfr_bench.ports.calls import CallPort
@@ -20,6 +21,7 @@ class Scene:
     `tell` queues a truth record for the trial's only writer; safe from any thread.
     `labels`: suite, task and seed (never the arm), for callers that do not send them themselves.
     `exposed`: the trial's world, where its host may be broken; `fronted`: where it has sites.
+    `keep`: takes the model server's own answers, before any fault; safe from any thread.
     """
 
     trial_id: str
@@ -30,6 +32,7 @@ class Scene:
     labels: Mapping[str, str] = field(default_factory=dict)
     exposed: Exposed | None = None
     fronted: Fronted | None = None
+    keep: Callable[[Taped], None] | None = None
 
 
 class CallInjector(Protocol):

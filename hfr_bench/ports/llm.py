@@ -1,9 +1,11 @@
 """Model servers and the client that calls them. Every model call is real HTTP."""
 
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from hfr_bench.model.attempt import Call
 from hfr_bench.model.task import SealedTask
 from hfr_bench.model.terms import Origin
 from hfr_bench.ports.calls import CallPort
@@ -18,7 +20,8 @@ class ModelScope:
     """What a client needs to know of the trial it works in; the arm is not part of it.
 
     `announced_us`: takes (and clears) the stall that the gateway announced for the last request
-    whose connection it closed; 0 if none. Only a virtual clock uses it.
+    whose connection it closed; 0 if none. Only a virtual clock uses it. `tape`: which recorded
+    trial it is, for a backend that plays recordings; no model server is told.
     """
 
     suite: str
@@ -26,6 +29,15 @@ class ModelScope:
     seed: int
     clock: Clock
     announced_us: Callable[[], int]
+    tape: str = ""
+
+
+def request_body(call: Call) -> bytes:
+    """A call on the wire: the model first (cheap to read for a proxy), then sorted keys."""
+    rest = {key: value for key, value in call.payload.items() if key != "model"}
+    model = json.dumps(call.target, ensure_ascii=False)
+    text = json.dumps(rest, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    return f'{{"model":{model}{"," if rest else ""}{text[1:]}'.encode()
 
 
 class LlmBackend(Protocol):

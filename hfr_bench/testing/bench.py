@@ -6,6 +6,7 @@ from typing import Any
 
 from hfr_bench import plugins
 from hfr_bench.lab.human import PricedHuman
+from hfr_bench.lab.wire import Place
 from hfr_bench.model.prereg import Arm, Preregistration
 from hfr_bench.model.schedule import FaultEvent, FaultSchedule
 from hfr_bench.model.trial import PlanRow, Trial
@@ -46,6 +47,7 @@ class FakeBench:
         self.prereg = Preregistration.model_validate(plain | prereg)
         self.shop = shop or ShopSuite()
         self.kinds = KINDS
+        self.place = Place(record=False)
         self.upstream = "fake://upstream"
         self.gateway = FakeGateway()
         self.gateway.start(self.upstream)

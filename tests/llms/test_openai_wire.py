@@ -7,8 +7,9 @@ import threading
 import pytest
 
 from hfr_bench.faults.shape import CLOSED, TIMEOUT
-from hfr_bench.llms.openai_wire import UNREACHED, encode
+from hfr_bench.llms.openai_wire import UNREACHED
 from hfr_bench.model.terms import ClockKind
+from hfr_bench.ports.llm import request_body
 
 MESSAGE = {"role": "assistant", "content": "yes"}
 GOOD = {
@@ -52,16 +53,16 @@ def test_what_it_sends(service, client, call):
         "x-hfr-task": "task",
         "x-hfr-seed": "3",
     }
-    assert body == encode(asked)
+    assert body == request_body(asked)
     assert body.decode() == '{"model":"m","messages":[{"content":"ü","role":"user"}],"tools":[]}'
 
 
 def test_the_same_request_is_the_same_bytes_whatever_the_order(call):
     one = call(payload={"a": 1, "b": {"c": 2, "d": 3}})
     two = call(payload={"b": {"d": 3, "c": 2}, "a": 1})
-    assert encode(one) == encode(two)
-    assert encode(call(payload={})) == b'{"model":"m"}'
-    assert json.loads(encode(call(payload={"model": "other"}))) == {"model": "m"}
+    assert request_body(one) == request_body(two)
+    assert request_body(call(payload={})) == b'{"model":"m"}'
+    assert json.loads(request_body(call(payload={"model": "other"}))) == {"model": "m"}
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 """One request on its way through the gateway, and the one time that its truth is told."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from multidict import CIMultiDict
@@ -10,10 +10,12 @@ from hfr_bench.faults.dialects import error_body
 from hfr_bench.injectors._trail import Coordinate
 from hfr_bench.injectors._wire import Guest
 from hfr_bench.injectors.gateway.serving import Reply, Request
+from hfr_bench.injectors.gateway.upstream import Response
 from hfr_bench.model.record import text_digest
 from hfr_bench.model.schedule import FaultEvent
 from hfr_bench.model.trace import UpstreamHit
 from hfr_bench.ports.llm import ABSORBED
+from hfr_bench.ports.tape import heard, taped
 
 NOTHING = text_digest("")
 
@@ -79,6 +81,20 @@ class Exchange:
         if true_digest:
             hit = hit.model_copy(update={"upstream_digest": true_digest})
         self.guest.scene.tell(hit)
+
+    async def whole(self, upstream: Response) -> bytes:
+        """The body of the model server's answer, read to its end and kept."""
+        body = await upstream.read()
+        self.upstream_status = upstream.status
+        self.keep(upstream.status, upstream.headers, (body,))
+        return body
+
+    def keep(self, status: int, headers: Mapping[str, str], pieces: Sequence[bytes]) -> None:
+        """Hand the model server's own answer to whoever records the trial."""
+        keep = self.guest.scene.keep
+        if keep is not None and self.dialect:
+            at = (self.at.point, self.at.occurrence, self.at.attempt)
+            keep(taped(at, self.target, self.body, heard(status, headers, pieces)))
 
     def answer(self, reply: Reply) -> Reply:
         """Tell, then answer."""

@@ -231,8 +231,7 @@ class GatewayInjector:
                     exchange.upstream_status = upstream.status
                     await _stream(exchange, upstream, headers)
                     return None
-                body = await upstream.read()
-                exchange.upstream_status = upstream.status
+                body = await exchange.whole(upstream)
         except UPSTREAM_ERRORS as error:
             if exchange.told:  # an answer that had begun is cut off, as upstream cut it off
                 hang_up(exchange.request)
@@ -247,8 +246,7 @@ class GatewayInjector:
             async with await self._ask(exchange) as upstream:
                 exchange.forwarded = True
                 exchange.absorbed = absorbed(upstream.headers)
-                body = await upstream.read()
-                exchange.upstream_status = upstream.status
+                body = await exchange.whole(upstream)
         except UPSTREAM_ERRORS as error:
             exchange.forwarded = not isinstance(error, UnreachedError)
             return None
@@ -287,6 +285,7 @@ async def _stream(exchange: Exchange, upstream: Response, headers: CIMultiDict[s
                 held += piece
             else:
                 await sending.send(piece)
+        exchange.keep(upstream.status, upstream.headers, sent)
         exchange.tell(text_digest(b"".join(sent)), failed=upstream.status >= 400)
         sending.end(held)
     except UPSTREAM_ERRORS:

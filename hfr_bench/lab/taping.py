@@ -1,0 +1,126 @@
+"""What a trial does about recorded responses: record them, say which are played, or neither.
+
+    gateway ─ keep(the server's own answer) ─┐
+    client ── attempt ──────────────────────┴→ a line of cassettes/<group>/r<round>/<arm>.jsonl
+
+The cassette is written whole as its trial ends, before the last line of the trace, which holds its
+digest. What an interrupted trial has recorded is lost with it: it is run again from its start.
+"""
+
+import hashlib
+import os
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+from hfr_bench.lab.journal import JournalError
+from hfr_bench.lab.wire import Bench
+from hfr_bench.model.attempt import Call, Observation
+from hfr_bench.model.cassette import Taped
+from hfr_bench.model.terms import Origin
+from hfr_bench.model.trial import Trial
+from hfr_bench.ports.calls import CallPort
+from hfr_bench.ports.llm import request_body
+from hfr_bench.ports.tape import CASSETTES, heard, tape_name, taped
+
+Keep = Callable[[Taped], None]
+
+
+class Tape:
+    """A trial whose responses are not recorded; those of `path` are played, if it is given."""
+
+    keep: Keep | None = None
+
+    def __init__(self, name: str, path: Path | None = None) -> None:
+        self.name = name
+        self._path = path
+
+    def around(self, client: CallPort) -> CallPort:
+        """The client as the trial's recorders are to have it."""
+        return client
+
+    def end(self) -> str:
+        """Once the trial is over: the digest of what was recorded or played; "" for nothing."""
+        if self._path is None or not self._path.is_file():
+            return ""
+        return hashlib.sha256(self._path.read_bytes()).hexdigest()
+
+
+class Recording(Tape):
+    """A trial whose responses are recorded. `bare`: no gateway is there to keep them."""
+
+    def __init__(self, name: str, path: Path, *, bare: bool) -> None:
+        super().__init__(name)
+        self._out = path
+        self._bare = bare
+        self._lock = threading.Lock()
+        self._kept: dict[tuple[str, int, int], Taped] = {}
+        self._lines: dict[tuple[str, int, int], Taped] = {}
+        self.keep = self._take
+
+    def _take(self, line: Taped) -> None:
+        with self._lock:
+            self._kept[line.point, line.occurrence, line.attempt] = line
+
+    def around(self, client: CallPort) -> CallPort:
+        return _Recorded(client, self)
+
+    def attempted(self, call: Call, seen: Observation) -> None:
+        """One attempt is over: what the server said, and what it was charged."""
+        at = (call.point, call.occurrence, call.attempt)
+        with self._lock:
+            line = self._kept.pop(at, None)
+            if line is None:
+                said = None
+                if self._bare and seen.status is not None:
+                    said = heard(seen.status, seen.headers, (seen.body.encode(),))
+                line = taped(at, call.target, request_body(call), said)
+            told = {"cost_microusd": seen.cost_microusd, "latency_us": seen.latency_us}
+            self._lines[at] = line.model_copy(update=told)
+
+    def end(self) -> str:
+        """Write the cassette. Raises JournalError if it cannot be written."""
+        with self._lock:
+            # An answer that came when its attempt had been given up: its cost was never told.
+            late = {at: self._kept[at] for at in self._kept}
+            for at, line in late.items():
+                known = self._lines.get(at)
+                told = {"cost_microusd": known.cost_microusd} if known else {}
+                self._lines[at] = line.model_copy(update=told)
+            data = "".join(f"{line.dumps()}\n" for line in self._lines.values()).encode()
+        part = self._out.with_name(f"{self._out.name}.part")
+        try:
+            self._out.parent.mkdir(parents=True, exist_ok=True)
+            with part.open("wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            part.replace(self._out)
+        except OSError as error:
+            raise JournalError(f"{self._out}: responses cannot be recorded: {error}") from error
+        return hashlib.sha256(data).hexdigest()
+
+
+class _Recorded:
+    """A CallPort that tells each attempt to its trial's recording."""
+
+    def __init__(self, inner: CallPort, tape: Recording) -> None:
+        self._inner = inner
+        self._tape = tape
+
+    def attempt(self, call: Call) -> Observation:
+        seen = self._inner.attempt(call)
+        self._tape.attempted(call, seen)
+        return seen
+
+
+def open_tape(bench: Bench, trial: Trial, round_no: int) -> Tape:
+    """The tape of a trial: live trials are recorded unless that is switched off."""
+    name = tape_name(trial.pair_group, round_no, trial.arm)
+    place = bench.place
+    if place.replay is not None:
+        return Tape(name, place.replay / CASSETTES / f"{name}.jsonl")
+    if not place.record or bench.prereg.origin is not Origin.LIVE:
+        return Tape(name)
+    path = place.folder / CASSETTES / f"{name}.jsonl"
+    return Recording(name, path, bare=not trial.injected)

@@ -1,0 +1,235 @@
+"""A live-labelled run against a stand-in is recorded, then replayed without it, trial by trial.
+
+The stand-in provider is no model: what it says here is nobody's number.
+"""
+
+import hashlib
+import json
+import re
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hfr_bench import plugins
+from hfr_bench.cli.main import run
+from hfr_bench.errors import BadInputError
+from hfr_bench.lab.register import load, load_prereg
+from hfr_bench.lab.replay import check_recorded, replay, untimed
+from hfr_bench.lab.verify_again import Sample, level_4
+from hfr_bench.lab.verify_files import lay_out
+from hfr_bench.lab.verify_read import opened
+from hfr_bench.lab.wire import Bench, Place
+from hfr_bench.model.cassette import Taped
+from hfr_bench.model.record import digest
+from hfr_bench.testing.bundled import rechain
+
+STRANGER = Path(__file__).parent / "stranger"
+PREREG = """\
+v: 1
+name: stand-in
+title: Labelled live, answered by a stand-in of the tests
+origin: live
+clock: wall
+suites: [{suite: shopdesk, pool: base, config: {tasks: 2}}]
+sandbox: process
+model: {llm: standin, agent: standin-1, backup: null, config: {url: "URL"}}
+seeds: [1]
+faults: {matrix: stress, rates: [0, 0.2]}
+arms:
+  - {name: no_retry, strategy: no_retry}
+  - {name: hfr, strategy: hfr, equipment: {ledger: true, query: true}}
+controls: {injector_removed: true, a_a: false}
+limits: {model_timeout_s: 0.5, tool_timeout_s: 0.5, max_steps: 20}
+human: {delay_s: 0}
+void_rounds: 1
+analysis: {baseline: no_retry, resamples: 200}
+"""
+
+
+@pytest.fixture(scope="module")
+def provider(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """The stand-in's service; its plugin is installed for as long."""
+    site = tmp_path_factory.mktemp("site")
+    info = site / "standin-0.1.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: standin\nVersion: 0.1\n")
+    (info / "entry_points.txt").write_text("[hfr_bench.llms]\nstandin = live_standin:StandIn\n")
+    added = [str(site), str(STRANGER)]
+    sys.path[:0] = added
+    plugins.offered.cache_clear()
+    import live_standin  # noqa: PLC0415 - on the path only now
+
+    made = live_standin.Provider()
+    yield made
+    made.close()
+    for one in added:
+        sys.path.remove(one)
+    sys.modules.pop("live_standin", None)
+    plugins.offered.cache_clear()
+
+
+@pytest.fixture(scope="module")
+def live(tmp_path_factory: pytest.TempPathFactory, provider: Any) -> Path:
+    """The experiment, run and recorded; then its provider goes away."""
+    made = tmp_path_factory.mktemp("live")
+    (made / "prereg.yaml").write_text(PREREG.replace("URL", provider.url))
+    assert run(["freeze", str(made)]) == 0
+    with Bench(load_prereg(made), place=Place(made)) as bench:
+        provider.learn(bench)
+    assert run(["run", str(made), "-n", "2"]) == 0
+    provider.close()
+    return made
+
+
+@pytest.fixture(scope="module")
+def played(live: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("played") / "out"
+    assert run(["replay", str(live), "-o", str(out), "-n", "2"]) == 0
+    return out
+
+
+@pytest.fixture
+def spoiled(live: Path, tmp_path: Path) -> Path:
+    """A copy of the live run, free to be spoiled."""
+    return Path(shutil.copytree(live, tmp_path / "live"))
+
+
+def traces(folder: Path) -> dict[str, list[bytes]]:
+    found = sorted(folder.glob("trials/*/r1/*.jsonl"))
+    return {path.relative_to(folder).as_posix(): path.read_bytes().splitlines() for path in found}
+
+
+def way(lines: list[bytes]) -> str:
+    """The digest of a trial without what its clock measured."""
+    return digest([untimed(line) for line in lines])
+
+
+def test_without_the_provider_every_trial_goes_the_recorded_way(live: Path, played: Path) -> None:
+    was, now = traces(live), traces(played)
+    assert len(was) == load(live).lock.trials
+    assert {name: way(lines) for name, lines in was.items()} == {
+        name: way(lines) for name, lines in now.items()
+    }
+
+
+def test_the_answers_differ_from_call_to_call_so_that_only_a_recording_repeats_them(
+    live: Path, provider: Any
+) -> None:
+    said = b"".join(path.read_bytes() for path in live.glob("cassettes/*/*/*.jsonl"))
+    ids = re.findall(rb"call_\w+~\d+", said)
+    assert len(ids) == len(set(ids)) > 10
+    assert not [headers for headers, _ in provider.asked if "x-hfr-tape" in headers]
+
+
+def test_a_cassette_is_tied_to_its_trace(live: Path) -> None:
+    landed = 0
+    for path in live.glob("cassettes/*/*/*.jsonl"):
+        trace = live / "trials" / path.relative_to(live / "cassettes")
+        bodies = [json.loads(line)["body"] for line in trace.read_bytes().splitlines()]
+        assert bodies[-1]["cassette"] == hashlib.sha256(path.read_bytes()).hexdigest()
+        hits = {
+            (body["point"], body["occurrence"], body["attempt"]): body
+            for body in bodies
+            if body["type"] == "upstream_hit"
+        }
+        for line in path.read_bytes().splitlines():
+            taped = Taped.loads(line)
+            hit = hits.get((taped.point, taped.occurrence, taped.attempt))
+            if hit is None:
+                assert '"injected":false' in trace.read_text()  # no gateway, no hits
+                continue
+            assert taped.request_digest == hit["request_digest"]
+            assert (taped.response is not None) is (hit["upstream_status"] is not None)
+            known = hit["upstream_digest"] or hit["response_digest"]
+            if taped.response is not None and known:
+                assert taped.response_digest == known
+                landed += 1
+    assert landed > 10
+
+
+def test_a_replay_says_that_it_is_one(played: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert all(b'"replayed":true' in lines[0] for lines in traces(played).values())
+    assert not (played / "cassettes").exists()
+    run(["report", str(played)])
+    assert "recorded responses of an earlier live run played the model" in capsys.readouterr().out
+
+
+def test_replays_and_live_trials_never_share_a_directory(
+    live: Path, played: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    copy = shutil.copytree(played, tmp_path / "copy")
+    shutil.rmtree(next(copy.glob("trials/*")))
+    assert run(["run", str(copy)]) == 2
+    assert "holds replays" in capsys.readouterr().err
+    assert run(["replay", str(live), "-o", str(played)]) == 2
+    assert "is there already" in capsys.readouterr().err
+
+
+def edit(folder: Path, change: Any) -> Path:
+    """Change one cassette's lines, and its trace's word for it; returns its path."""
+    path = next(
+        found
+        for found in sorted(folder.glob("cassettes/*/r1/hfr.jsonl"))
+        if len(found.read_bytes().splitlines()) > 2
+    )
+    path.write_bytes(b"".join(line + b"\n" for line in change(path.read_bytes().splitlines())))
+    trace = folder / "trials" / path.relative_to(folder / "cassettes")
+    said = hashlib.sha256(path.read_bytes()).hexdigest()
+    rechain(trace, lambda events: events[-1]["body"].update(cassette=said))
+    return path
+
+
+def another_request(lines: list[bytes]) -> list[bytes]:
+    second = json.loads(lines[1])
+    return [lines[0], json.dumps(second | {"request_digest": "0" * 64}).encode(), *lines[2:]]
+
+
+def test_a_miss_is_said_and_counted_and_nothing_is_made_up(
+    spoiled: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cassette = edit(spoiled, another_request)
+    found = replay(load(spoiled), tmp_path / "out")
+    assert found.misses >= 1
+    trial = tmp_path / "out" / "trials" / cassette.relative_to(spoiled / "cassettes")
+    end = json.loads(trial.read_bytes().splitlines()[-1])["body"]["result"]
+    assert end["void"] == "cassette"
+    assert "another request" in end["void_reason"]
+    assert any("not graded" in line for line in found.parted)
+    capsys.readouterr()
+    assert run(["status", str(tmp_path / "out"), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["voids"]["cassette"] >= 1
+    run(["report", str(tmp_path / "out"), "--json"])
+    rows = json.loads(capsys.readouterr().out)["voids"]
+    assert sum(row["causes"].get("cassette", 0) for row in rows) == found.misses
+
+
+def test_a_cassette_that_its_trace_does_not_know_is_not_played(spoiled: Path) -> None:
+    path = next(spoiled.glob("cassettes/*/r1/hfr.jsonl"))
+    path.write_bytes(path.read_bytes().replace(b"call_", b"cell_", 1))
+    with pytest.raises(BadInputError, match="is not what its trial"):
+        check_recorded(load(spoiled))
+
+
+def test_what_recorded_nothing_is_told(
+    spoiled: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.rmtree(spoiled / "cassettes")
+    assert run(["replay", str(spoiled), "-o", str(tmp_path / "out")]) == 2
+    assert "--no-record" in capsys.readouterr().err
+
+
+def test_level_4_runs_a_live_bundle_again_only_with_its_cassettes(
+    live: Path, tmp_path: Path
+) -> None:
+    for flags, good in (([], None), (["--with-cassettes"], True)):
+        out = tmp_path / f"bundle{len(flags)}"
+        made = ["bundle", str(live), "-o", str(out), "--with-places", "--incomplete", *flags]
+        assert run(made) == 0
+        with opened(out) as files:
+            work = lay_out(files, tmp_path / f"work{len(flags)}")
+            checks = list(level_4(work, Sample(2, 1, Place(sandbox="process"))))
+        assert [check.ok for check in checks] == [good] * (3 if good else 2), checks
