@@ -10,18 +10,17 @@ digest. What an interrupted trial has recorded is lost with it: it is run again 
 import hashlib
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from hfr_bench.lab.journal import JournalError
-from hfr_bench.lab.wire import Bench
 from hfr_bench.model.attempt import Call, Observation
 from hfr_bench.model.cassette import Taped
-from hfr_bench.model.terms import Origin
-from hfr_bench.model.trial import Trial
+from hfr_bench.model.task import SealedTask
 from hfr_bench.ports.calls import CallPort
-from hfr_bench.ports.llm import request_body
-from hfr_bench.ports.tape import CASSETTES, heard, tape_name, taped
+from hfr_bench.ports.llm import LlmBackend, ModelScope, request_body
+from hfr_bench.ports.tape import heard, taped
 
 Keep = Callable[[Taped], None]
 
@@ -37,6 +36,10 @@ class Tape:
 
     def around(self, client: CallPort) -> CallPort:
         """The client as the trial's recorders are to have it."""
+        return client
+
+    def around_user(self, client: CallPort) -> CallPort:
+        """The client of a user that a model plays: no gateway is ever there."""
         return client
 
     def end(self) -> str:
@@ -63,16 +66,19 @@ class Recording(Tape):
             self._kept[line.point, line.occurrence, line.attempt] = line
 
     def around(self, client: CallPort) -> CallPort:
-        return _Recorded(client, self)
+        return _Recorded(client, self, bare=self._bare)
 
-    def attempted(self, call: Call, seen: Observation) -> None:
+    def around_user(self, client: CallPort) -> CallPort:
+        return _Recorded(client, self, bare=True)
+
+    def attempted(self, call: Call, seen: Observation, *, bare: bool) -> None:
         """One attempt is over: what the server said, and what it was charged."""
         at = (call.point, call.occurrence, call.attempt)
         with self._lock:
             line = self._kept.pop(at, None)
             if line is None:
                 said = None
-                if self._bare and seen.status is not None:
+                if bare and seen.status is not None:
                     said = heard(seen.status, seen.headers, (seen.body.encode(),))
                 line = taped(at, call.target, request_body(call), said)
             told = {"cost_microusd": seen.cost_microusd, "latency_us": seen.latency_us}
@@ -104,23 +110,46 @@ class Recording(Tape):
 class _Recorded:
     """A CallPort that tells each attempt to its trial's recording."""
 
-    def __init__(self, inner: CallPort, tape: Recording) -> None:
+    def __init__(self, inner: CallPort, tape: Recording, *, bare: bool) -> None:
         self._inner = inner
         self._tape = tape
+        self._bare = bare
 
     def attempt(self, call: Call) -> Observation:
         seen = self._inner.attempt(call)
-        self._tape.attempted(call, seen)
+        self._tape.attempted(call, seen, bare=self._bare)
         return seen
 
 
-def open_tape(bench: Bench, trial: Trial, round_no: int) -> Tape:
-    """The tape of a trial: live trials are recorded unless that is switched off."""
-    name = tape_name(trial.pair_group, round_no, trial.arm)
-    place = bench.place
-    if place.replay is not None:
-        return Tape(name, place.replay / CASSETTES / f"{name}.jsonl")
-    if not place.record or bench.prereg.origin is not Origin.LIVE:
-        return Tape(name)
-    path = place.folder / CASSETTES / f"{name}.jsonl"
-    return Recording(name, path, bare=not trial.injected)
+class _AtWork(threading.local):
+    """The tape of the trial that a thread is at work on."""
+
+    tape: Tape | None = None
+
+
+AT_WORK = _AtWork()
+
+
+class ForUsers:
+    """The backend as suites get it whose users a model plays: in a trial, on that trial's tape.
+
+    A suite makes its user in the trial's own thread, which is how the trial is known here.
+    """
+
+    def __init__(self, inner: LlmBackend) -> None:
+        self._inner = inner
+        self.origin = inner.origin
+        self.prices_digest = inner.prices_digest
+
+    def start(self, sealed: Sequence[SealedTask]) -> str:
+        return self._inner.start(sealed)
+
+    def client(self, base_url: str, scope: ModelScope) -> CallPort:
+        tape = AT_WORK.tape
+        if tape is None:
+            return self._inner.client(base_url, scope)
+        client = self._inner.client(base_url, replace(scope, tape=tape.name))
+        return tape.around_user(client)
+
+    def stop(self) -> None:
+        self._inner.stop()

@@ -14,6 +14,7 @@ from hfr_bench.errors import InfrastructureError
 from hfr_bench.faults.cursor import Cursor
 from hfr_bench.faults.ledgers import PREFIX
 from hfr_bench.lab.carry import gear_of
+from hfr_bench.lab.cassettes import on_tape
 from hfr_bench.lab.checkpoints import Checkpoints
 from hfr_bench.lab.clock import VirtualClock, WallClock, make_clock
 from hfr_bench.lab.guard import Guard
@@ -31,7 +32,7 @@ from hfr_bench.lab.recorder import CRASH, TOOL_LAYERS, Seen, Sums, TruthQueue, W
 from hfr_bench.lab.restart import lead
 from hfr_bench.lab.runtime import GuardedRuntime
 from hfr_bench.lab.step import TrialStopped
-from hfr_bench.lab.taping import Tape, open_tape
+from hfr_bench.lab.taping import Tape
 from hfr_bench.lab.together import Seat
 from hfr_bench.lab.voiding import CheckerError, cause_of
 from hfr_bench.lab.wire import Bench, WorkerScope
@@ -83,9 +84,9 @@ def run_trial(
     bench, trial = scope.bench, row.trial
     task = bench.task(trial.suite, trial.task_id)
     clock = seat.clock if seat else make_clock(bench.prereg.clock)
-    with TrialJournal(path, trial.trial_id, clock, durability) as journal:
+    journalled = TrialJournal(path, trial.trial_id, clock, durability)
+    with journalled as journal, on_tape(bench, trial, round_no) as tape:
         journal.write(_started(bench, row, task, round_no, seat))
-        tape = open_tape(bench, trial, round_no)
         run = _Run(scope, row, task, clock, journal, seat, tape)
         try:
             result = run.graded(round_no)

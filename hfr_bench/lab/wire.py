@@ -19,6 +19,7 @@ from hfr_bench.lab.killswitch import KillSwitch, check_contained
 from hfr_bench.lab.offer import Faults
 from hfr_bench.lab.offer import faults as faults_of
 from hfr_bench.lab.sampling import Drawn, resolved
+from hfr_bench.lab.taping import ForUsers
 from hfr_bench.model.prereg import (
     Arm,
     Preregistration,
@@ -161,7 +162,7 @@ class Bench(AbstractContextManager["Bench"]):
         self.upstream = self.backend.start(sealed)
         for suite in self._suites.values():
             if connect := getattr(suite, "connect", None):  # its user is played by a model
-                connect(self.backend, self.upstream)
+                connect(ForUsers(self.backend), self.upstream)
         self._stack.callback(self.gateway.stop)
         self.gateway.start(self.upstream)
         return self

@@ -313,8 +313,8 @@ class Preregistration(Record):
         if self.faults.design == FORK and self.origin is Origin.LIVE:
             raise ValueError(
                 f"faults.design: {FORK} has every arm go the same way again up to the first fault, "
-                "and a live model answers otherwise each time; it needs recorded responses, which "
-                "are not there yet. Rehearse it (origin: rehearsal), or take design: sampled"
+                "and a live model answers otherwise each time; recorded responses are replayed for "
+                "whole trials only (`hfr-bench replay`). Rehearse it (origin: rehearsal), or take design: sampled"
             )
         return self
 

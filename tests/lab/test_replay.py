@@ -232,4 +232,5 @@ def test_level_4_runs_a_live_bundle_again_only_with_its_cassettes(
         with opened(out) as files:
             work = lay_out(files, tmp_path / f"work{len(flags)}")
             checks = list(level_4(work, Sample(2, 1, Place(sandbox="process"))))
+        assert run(["verify", str(out)]) == 0
         assert [check.ok for check in checks] == [good] * (3 if good else 2), checks

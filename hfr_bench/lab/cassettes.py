@@ -1,0 +1,30 @@
+"""Which tape a trial is on: live trials are recorded, replayed ones are played, others neither."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from hfr_bench.lab.taping import AT_WORK, Recording, Tape
+from hfr_bench.lab.wire import Bench
+from hfr_bench.model.terms import Origin
+from hfr_bench.model.trial import Trial
+from hfr_bench.ports.tape import CASSETTES, tape_name
+
+
+@contextmanager
+def on_tape(bench: Bench, trial: Trial, round_no: int) -> Iterator[Tape]:
+    """The tape of the trial that this thread is at work on, for as long as it is."""
+    AT_WORK.tape = _open(bench, trial, round_no)
+    try:
+        yield AT_WORK.tape
+    finally:
+        AT_WORK.tape = None
+
+
+def _open(bench: Bench, trial: Trial, round_no: int) -> Tape:
+    name, place = tape_name(trial.pair_group, round_no, trial.arm), bench.place
+    if place.replay is not None:
+        return Tape(name, place.replay / CASSETTES / f"{name}.jsonl")
+    if not place.record or bench.prereg.origin is not Origin.LIVE:
+        return Tape(name)
+    path = place.folder / CASSETTES / f"{name}.jsonl"
+    return Recording(name, path, bare=not trial.injected)
