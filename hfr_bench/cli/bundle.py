@@ -60,7 +60,7 @@ def bundle(
     scanner = this_machine(experiment, places=not with_places)
     if redacted and with_cassettes:
         raise click.UsageError(
-            "--redact leaves texts out, which --with-cassettes would bring along"
+            "--with-cassettes would bring the texts along that --redact leaves out"
         )
     if redacted:
         made = bundle_redacted(

@@ -314,7 +314,8 @@ class Preregistration(Record):
             raise ValueError(
                 f"faults.design: {FORK} has every arm go the same way again up to the first fault, "
                 "and a live model answers otherwise each time; recorded responses are replayed for "
-                "whole trials only (`hfr-bench replay`). Rehearse it (origin: rehearsal), or take design: sampled"
+                "whole trials only (`hfr-bench replay`). Rehearse it (origin: rehearsal), or take "
+                "design: sampled"
             )
         return self
 

@@ -222,15 +222,30 @@ def test_what_recorded_nothing_is_told(
     assert "--no-record" in capsys.readouterr().err
 
 
-def test_level_4_runs_a_live_bundle_again_only_with_its_cassettes(
-    live: Path, tmp_path: Path
-) -> None:
-    for flags, good in (([], None), (["--with-cassettes"], True)):
-        out = tmp_path / f"bundle{len(flags)}"
-        made = ["bundle", str(live), "-o", str(out), "--with-places", "--incomplete", *flags]
-        assert run(made) == 0
-        with opened(out) as files:
-            work = lay_out(files, tmp_path / f"work{len(flags)}")
-            checks = list(level_4(work, Sample(2, 1, Place(sandbox="process"))))
+def bundled(live: Path, out: Path, *flags: str) -> Path:
+    made = ["bundle", str(live), "-o", str(out), "--with-places", *flags]
+    assert run(made) == 0
+    return out
+
+
+def checked(bundle: Path, work: Path) -> list[bool | None]:
+    with opened(bundle) as files:
+        sample = Sample(2, 1, Place(sandbox="process"))
+        return [check.ok for check in level_4(lay_out(files, work), sample)]
+
+
+def test_level_4_runs_a_live_bundle_again_from_its_cassettes(live: Path, tmp_path: Path) -> None:
+    out = bundled(live, tmp_path / "bundle", "--with-cassettes")
+    assert checked(out, tmp_path / "work") == [True, True, True]
+    path = next(found for found in out.glob("cassettes/*/r1/hfr.jsonl"))
+    path.write_bytes(path.read_bytes().replace(b'"latency_us":', b'"latency_us":1', 1))
+    assert checked(out, tmp_path / "spoiled")[0] is False
+
+
+@pytest.mark.slow
+def test_a_bundle_has_the_models_texts_only_if_asked(live: Path, tmp_path: Path) -> None:
+    bare = bundled(live, tmp_path / "bare")
+    assert not (bare / "cassettes").exists()
+    assert checked(bare, tmp_path / "work") == [None, None]
+    for out in (bare, bundled(live, tmp_path / "full", "--with-cassettes")):
         assert run(["verify", str(out)]) == 0
-        assert [check.ok for check in checks] == [good] * (3 if good else 2), checks
