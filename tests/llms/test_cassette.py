@@ -113,13 +113,26 @@ def test_a_trial_begins_its_recording_anew(play: Any, call: Callable[..., Call])
         assert client.attempt(call()).payload["content"] == "one"
 
 
+def test_two_clients_of_a_trial_play_beside_each_other(
+    play: Any, call: Callable[..., Call]
+) -> None:
+    agent = play(line(2, 1, request_body(call()), (said("one"),)))
+    user = play(line(2, 1, request_body(call()), (said("one"),)))
+    assert [one.attempt(call()).payload["content"] for one in (agent, user)] == ["one", "one"]
+    with pytest.raises(CassetteMissError):
+        user.attempt(call(occurrence=9))
+    with pytest.raises(CassetteMissError, match="only 1 answer"):
+        agent.attempt(call(attempt=2))
+
+
 def test_a_stream_is_played_in_its_pieces(play: Any) -> None:
     pieces = (b"data: {}\n\n", "data: \u00fc".encode()[:-1], b"\xbc\n\n", b"data: [DONE]\n\n")
-    play(line(1, 1, b"ask", pieces, kind="text/event-stream"))
-    headers = {"x-hfr-tape": NAME, "x-hfr-point": POINT, "x-hfr-occurrence": "1"}
+    client = play(line(1, 1, b"ask", pieces, kind="text/event-stream"))
+    headers = {"x-hfr-tape": f"{NAME}#1", "x-hfr-point": POINT, "x-hfr-occurrence": "1"}
     with httpx.stream("POST", f"{play.url}/chat/completions", content=b"ask", headers=headers) as r:
         assert b"".join(got := list(r.iter_raw())) == b"".join(pieces)
     assert len(got) > 1
+    assert client is not None  # it holds the player
     assert r.headers["transfer-encoding"] == "chunked"
 
 

@@ -1,8 +1,10 @@
 """The playing backend: deck, clients and recordings under one name."""
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from weakref import WeakValueDictionary
 
 from pydantic import ValidationError
 
@@ -38,7 +40,9 @@ class Cassette:
             )
         self.prices_digest = prices_digest
         self._folder = Path(folder)
-        self._players: dict[str, Player] = {}
+        # A trial's agent and its user have a player each; it lives as long as its client.
+        self._players: WeakValueDictionary[str, Player] = WeakValueDictionary()
+        self._count = itertools.count(1)
         self._pool = ClientPool({})
         self._deck: Deck | None = None
 
@@ -67,8 +71,9 @@ class Cassette:
                 "user played by one, say); such calls are not recorded"
             )
         player = Player(read(self._folder / f"{scope.tape}.jsonl"))
-        self._players[scope.tape] = player
-        return CassetteClient(self._pool.client(base_url, scope), player, scope.tape)
+        name = f"{scope.tape}#{next(self._count)}"
+        self._players[name] = player
+        return CassetteClient(self._pool.client(base_url, scope), player, name)
 
     def stop(self) -> None:
         """Close clients and deck. Idempotent."""
@@ -90,7 +95,8 @@ class CassetteClient:
         """One attempt. Raises CassetteMissError for a request that was not recorded."""
         seen = self._inner.attempt(call, {TAPE: self._tape})
         if self._player.miss:
-            raise CassetteMissError(f"not recorded in {self._tape}: {self._player.miss}")
+            tape = self._tape.partition("#")[0]
+            raise CassetteMissError(f"not recorded in {tape}: {self._player.miss}")
         digest = text_digest(request_body(call))
         cost = self._player.cost(call.point, call.occurrence, call.attempt, digest)
         return replace(seen, cost_microusd=cost)
