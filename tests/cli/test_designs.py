@@ -160,7 +160,7 @@ def test_forks_of_a_live_model_are_refused(
     live = "origin: live\nclock: wall\nmodel: {llm: litellm, agent: openai/x}\n"
     (folder / "prereg.yaml").write_text(text.replace("origin: rehearsal\n", live))
     assert run(["freeze", str(folder)]) == 2
-    assert "needs recorded responses" in capsys.readouterr().err
+    assert "replayed for whole trials only" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("suite", ["shopdesk", pytest.param("tau2", marks=pytest.mark.tau2)])

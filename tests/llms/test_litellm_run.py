@@ -187,6 +187,15 @@ def test_report_and_status_count_organic_errors_by_arm(
     assert "organic, hfr: " in capsys.readouterr().out
 
 
+def test_it_is_replayed_without_key_and_provider(
+    folder: Path, provider: Provider, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY")
+    asked = len(provider.seen)
+    assert run(["replay", str(folder), "-o", str(tmp_path / "out")]) == 0
+    assert len(provider.seen) == asked
+
+
 def test_a_live_model_is_not_registered_as_a_rehearsal(tmp_path: Path) -> None:
     text = PREREG.replace("origin: live", "origin: rehearsal")
     (tmp_path / "prereg.yaml").write_text(text)
