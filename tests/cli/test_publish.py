@@ -110,6 +110,8 @@ def test_nothing_is_sent_unless_asked_for(done, tmp_path, capsys):
     assert "nothing was sent; --push sends it to me/x" in said
     assert (out / "README.md").is_file()
     assert run(["verify", str(out / "bundle")]) == 0
+    says = Redacted.loads((out / "bundle" / "redaction.json").read_bytes())
+    assert (says.texts, says.canary) == ({"shopdesk": "redacted"}, True)
     assert run(args) == 2
     assert "is there already" in capsys.readouterr().err
 
@@ -142,12 +144,3 @@ def test_a_real_run_has_the_canary_and_its_bundles_match(done, tmp_path, capsys)
     planted = checks["the planted key is in no file"]
     assert planted == planted | {"ok": True, "detail": "it was in every run's environment"}
     assert run(["verify", str(raw), "--level", "0", "--raw", str(raw)]) == 1
-
-
-def test_redaction_of_a_run_says_what_it_did(done, tmp_path):
-    out = tmp_path / "p"
-    args = ["publish", str(done("shopdesk")), "-o", str(out), "--incomplete"]
-    assert run(args) == 0
-    says = Redacted.loads((out / "bundle" / "redaction.json").read_bytes())
-    assert says.texts == {"shopdesk": "redacted"}
-    assert says.canary is True
