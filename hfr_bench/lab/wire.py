@@ -20,12 +20,7 @@ from hfr_bench.lab.offer import Faults
 from hfr_bench.lab.offer import faults as faults_of
 from hfr_bench.lab.sampling import Drawn, resolved
 from hfr_bench.lab.taping import ForUsers
-from hfr_bench.model.prereg import (
-    Arm,
-    Preregistration,
-    SourcePin,
-    SuiteSelection,
-)
+from hfr_bench.model.prereg import Arm, Preregistration, SourcePin, SuiteSelection
 from hfr_bench.model.record import text_digest
 from hfr_bench.model.schedule import FaultSchedule, KindSpec
 from hfr_bench.model.task import SealedTask, TaskSpec
