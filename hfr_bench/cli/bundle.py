@@ -6,8 +6,8 @@ from pathlib import Path
 import click
 
 from hfr_bench.cli.options import place, place_options
+from hfr_bench.lab.bundle import Made, gather, this_machine
 from hfr_bench.lab.bundle import bundle as make_bundle
-from hfr_bench.lab.bundle import gather, this_machine
 from hfr_bench.lab.redacting.experiment import KEY, bundle_redacted, owners_key
 from hfr_bench.lab.register import load
 
@@ -81,6 +81,11 @@ def bundle(
             scanner=scanner,
             cassettes=with_cassettes,
         )
+    _say(made, output)
+
+
+def _say(made: Made, output: Path) -> None:
+    """What was written, and what it is worth."""
     says = made.bundle
     click.echo(f"wrote {output}: {made.files} files, {made.size / 1e6:.1f} MB unpacked")
     click.echo(

@@ -73,6 +73,7 @@ def test_in_processes_the_results_are_the_same_and_the_report_says_where(
     assert one == other
 
 
+@pytest.mark.slow
 def test_begun_in_containers_it_may_be_finished_in_processes(
     contained: Path, tmp_path: Path
 ) -> None:
@@ -87,6 +88,7 @@ def test_begun_in_containers_it_may_be_finished_in_processes(
     assert found["estimates"] == report(contained)["estimates"]
 
 
+@pytest.mark.slow
 def test_without_an_engine_a_run_ends_in_words_and_goes_on_later(
     contained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -109,7 +111,9 @@ def started_run(folder: Path) -> "subprocess.Popen[bytes]":
     return child
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(
+    "number", [pytest.param(signal.SIGINT, marks=pytest.mark.slow), signal.SIGTERM]
+)
 def test_told_to_end_it_leaves_no_container_behind(
     frozen: Path, engine: docker.APIClient, number: signal.Signals
 ) -> None:
@@ -119,6 +123,7 @@ def test_told_to_end_it_leaves_no_container_behind(
     assert left(engine, frozen) == []
 
 
+@pytest.mark.slow
 def test_killed_with_hosts_that_hang_it_is_cleaned_by_name(
     frozen: Path, engine: docker.APIClient
 ) -> None:

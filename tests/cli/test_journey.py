@@ -111,6 +111,7 @@ def test_kill_9_loses_at_most_the_running_trials(finished, lacking, capsys):
     assert report_of(folder, capsys) == report_of(finished, capsys)
 
 
+@pytest.mark.slow
 def test_on_the_wall_clock_waits_are_real(folder, edit, capsys):
     edit(
         "v: 1",

@@ -55,6 +55,7 @@ def test_an_arm_is_learned_and_can_be_registered(folder, tmp_path, capsys):
     assert run(["freeze", str(own)]) == 0
 
 
+@pytest.mark.slow
 def test_a_bundle_is_learned_from_like_its_experiment(folder, tmp_path, capsys):
     archive = tmp_path / "b.zip"
     assert run(["bundle", str(folder), "-o", str(archive), "--incomplete"]) == 0

@@ -72,6 +72,7 @@ def test_a_verdict_that_was_made_up_shows(bundled, tmp_path):
     assert "goal_met is False, graded again True" in found["worlds"][1]
 
 
+@pytest.mark.slow
 def test_a_step_that_was_made_up_shows(bundled, tmp_path):
     def lie(events):
         next(e for e in events if e["body"]["type"] == "attempt_ended")["body"]["status"] = 418

@@ -105,7 +105,7 @@ def spoil(value, path, what):
     return whole[0]
 
 
-@settings(max_examples=400)
+@settings(max_examples=150)
 @given(EVENTS)
 def test_every_line_that_is_written_is_taken_as_pydantic_takes_it(event):
     line = event.dumps().encode()
@@ -113,7 +113,7 @@ def test_every_line_that_is_written_is_taken_as_pydantic_takes_it(event):
     assert agree(line) is finite or pydantic(line) is not None
 
 
-@settings(max_examples=600)
+@settings(max_examples=250)
 @given(EVENTS, st.data())
 def test_a_spoilt_line_is_never_taken_against_pydantic(event, data):
     value = json.loads(event.dumps())

@@ -55,10 +55,14 @@ _FIELDS = {
     "circuit_moved": "target state",
     "withheld": "why scope",
     "carried": "",
+    # Addresses have neither host nor query words; the audit pairs hits and answers by them.
+    "web_hit": "site method url point level upstream_digest response_digest retry_after "
+    "injection_id kind",
+    "web_seen": "method url response_digest retry_after exception",
     "trial_ended": " ".join(
         f"result.{name}" for name in f"{_IDENTITY} trial_id void state_digest outcome.end".split()
     )
-    + " result.outcome.components",
+    + " result.outcome.components cassette",
 }
 VERBATIM = frozenset(
     f"{body}.{field}" for body, fields in _FIELDS.items() for field in fields.split()

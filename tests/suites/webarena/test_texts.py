@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hfr_bench.suites.webarena.texts import likeness, number_in_words, plain, trimmed
 
 
-@given(st.text(max_size=12))
+@given(st.text("aAbB1 .,:^$", max_size=12))
 def test_one_spelling_is_final(text):
     once = plain(text)
     assert plain(once) == once or once.startswith("^") or not once.isascii()
