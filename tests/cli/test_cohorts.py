@@ -85,6 +85,7 @@ def test_the_pages_name_the_unit(finished: Path, capsys: pytest.CaptureFixture[s
         assert format_ != "csv" or "shopdesk cohort 2, seed 1" in said
 
 
+@pytest.mark.slow
 def test_a_bundle_of_it_verifies(finished: Path, tmp_path: Path) -> None:
     assert run(["bundle", str(finished), "-o", str(tmp_path / "b")]) == 0
     assert run(["verify", str(tmp_path / "b")]) == 0

@@ -86,7 +86,11 @@ def benchmark_texts(folder: Path) -> set[str]:
 
 
 @pytest.mark.parametrize(
-    "suite", [pytest.param(s, marks=pytest.mark.tau2 if s == "tau2" else ()) for s in SUITES]
+    "suite",
+    [
+        pytest.param(s, marks=[pytest.mark.tau2, pytest.mark.slow] if s == "tau2" else ())
+        for s in SUITES
+    ],
 )
 def test_no_text_of_a_benchmark_leaves(suite, done, tmp_path):
     folder = done(suite)

@@ -30,6 +30,7 @@ def shop(chromium, make_shop):
         chromium.close()
 
 
+QUICK = ("web_503_after", "web_button_renamed")
 CASES = [
     ("web_reset", "POST", "add", None, 0),
     ("web_stalled", "POST", "add", None, 0),
@@ -42,7 +43,10 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("kind", "method", "route", "lands", "items"), CASES)
+@pytest.mark.parametrize(
+    ("kind", "method", "route", "lands", "items"),
+    [pytest.param(*case, marks=() if case[0] in QUICK else pytest.mark.slow) for case in CASES],
+)
 def test_a_fault_is_met_once(trial, shop, kind, method, route, lands, items):
     silent = kind == "web_button_renamed"
     event = FaultEvent(

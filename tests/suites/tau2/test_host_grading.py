@@ -85,7 +85,9 @@ def sample(catalogs, domain, count):
     return random.Random(f"sample/{domain}").sample(tasks, count)
 
 
-@pytest.mark.parametrize("domain", DOMAINS)
+@pytest.mark.parametrize(
+    "domain", [pytest.param(d, marks=pytest.mark.slow if d == "airline" else ()) for d in DOMAINS]
+)
 def test_digests_are_equal_exactly_when_upstreams_are(host, catalogs, domain):
     """Over all the states met in a domain, one digest is one upstream hash, both ways."""
     pairs = set()
@@ -114,7 +116,9 @@ def assert_official_agrees(host, domain, task, calls):
     return quick["official"]
 
 
-@pytest.mark.parametrize("domain", DOMAINS)
+@pytest.mark.parametrize(
+    "domain", [pytest.param(d, marks=pytest.mark.slow if d == "retail" else ()) for d in DOMAINS]
+)
 def test_the_quick_verdict_is_upstreams(host, catalogs, domain):
     verdicts = set()
     for task in sample(catalogs, domain, OFFICIAL_SAMPLE[domain]):

@@ -23,7 +23,10 @@ def assert_level(level, first, second):
         pytest.fail(f"a write of level {level}")
 
 
-@pytest.mark.parametrize("domain", DOMAINS)
+@pytest.mark.parametrize(
+    "domain",
+    [pytest.param(d, marks=pytest.mark.slow if d == "telecom" else ()) for d in DOMAINS],
+)
 def test_gold_calls_behave_as_their_level_says(host, catalogs, content, domain):
     seen = set()
     for task in catalogs[domain]["tasks"]:
