@@ -26,6 +26,7 @@ def test_what_is_not_frozen_is_refused(folder, tmp_path, capsys):
     assert "not frozen yet; run `hfr-bench freeze" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_what_is_incomplete_needs_a_word_more(copied, tmp_path, capsys):
     next((copied / "trials").glob("*/r1/hfr.jsonl")).unlink()
     out = str(tmp_path / "b")

@@ -58,6 +58,7 @@ def test_every_trace_names_the_sandbox_and_the_image(
     assert left(engine, contained) == []
 
 
+@pytest.mark.slow
 def test_in_processes_the_results_are_the_same_and_the_report_says_where(
     contained: Path, tmp_path: Path
 ) -> None:

@@ -14,6 +14,7 @@ from hfr_bench.testing.runs import begin, cli, left, new, report
 pytestmark = [pytest.mark.docker, pytest.mark.tau2]
 
 
+@pytest.mark.slow
 def test_two_at_once_do_not_meet(
     tmp_path: Path, engine: docker.APIClient, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -146,6 +146,7 @@ def test_upstreams_database_check_is_not_valid_in_telecom(host, catalogs, nth, w
     assert mismatches == wrong if wrong is not None else mismatches > 3
 
 
+@pytest.mark.slow
 def test_worlds_are_taken_back_in_place(host, catalogs):
     """Tasks of all domains, interleaved, each spoilt: every opening is as the first."""
     order = [

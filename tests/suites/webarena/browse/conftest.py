@@ -49,7 +49,9 @@ def chromium_here(chromium: ChromiumDriver, website: tuple[str, State]) -> Here:
     return Here(chromium, *website, bar_s=6.0)
 
 
-@pytest.fixture(params=["http", pytest.param("chromium", marks=pytest.mark.browser)])
+@pytest.fixture(
+    params=["http", pytest.param("chromium", marks=[pytest.mark.browser, pytest.mark.slow])]
+)
 def here(request: pytest.FixtureRequest, website: tuple[str, State]) -> Iterator[Here]:
     if request.param == "http":
         made = Here(HttpDriver(), *website)
