@@ -50,7 +50,7 @@ def opened(path: Path) -> Iterator[Files]:
     try:
         with zipfile.ZipFile(path) as archive:
             yield _bundle(path, _Zip(path, archive))
-    except (zipfile.BadZipFile, NotImplementedError) as error:
+    except (zipfile.BadZipFile, NotImplementedError) as error:  # the latter: a later zip format
         raise BadInputError(f"{path}: not a bundle: neither directory nor zip ({error})") from error
 
 

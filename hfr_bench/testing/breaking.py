@@ -126,7 +126,8 @@ class PretendedHost:
         return bool(self._made)
 
     def request(self, op: str, fields: Mapping[str, Any], timeout_s: float) -> dict[str, Any]:
-        raise NotImplementedError
+        """It is there to be broken: a test that works with it has taken the wrong fake."""
+        raise AssertionError(f"a host that is only broken was asked for {op!r}")
 
     def close(self) -> None:
         self.heal()
