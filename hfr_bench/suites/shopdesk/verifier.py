@@ -11,18 +11,17 @@ was seen passes, with half the quality.
 """
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from hfr_bench.model.attempt import Verdict
 from hfr_bench.model.task import TaskSpec, ToolSpec
-from hfr_bench.model.terms import CheckLevel, Landed
+from hfr_bench.model.terms import CheckLevel
 from hfr_bench.ports.verifier import Check
+from hfr_bench.suites._verifying import LEVELS, UNDECIDED, JudgeLanded, second_look, unanswered
 
-JudgeLanded = Callable[[str, str | None, str | None, Mapping[str, Any]], Landed]
 Row = dict[str, Any]
 
-UNDECIDED = 0.5
 OPEN = ("placed", "packed")
 OF_OPEN_ORDERS = ("cancel_order", "set_shipping", "toggle_gift_wrap")
 TYPES = {"string": str, "integer": int}
@@ -31,7 +30,7 @@ TYPES = {"string": str, "integer": int}
 class DeskVerifier:
     """Implements `ports.verifier.Verifier` for one task."""
 
-    levels = (CheckLevel.TRANSPORT, CheckLevel.DETERMINISTIC, CheckLevel.SEMANTIC)
+    levels = LEVELS
 
     def __init__(self, task: TaskSpec, landed: JudgeLanded) -> None:
         self._task = task
@@ -47,23 +46,10 @@ class DeskVerifier:
             case CheckLevel.DETERMINISTIC:
                 return _verdict(level, _against_what_was_read(check))
             case CheckLevel.SEMANTIC:
-                return self._second_look(spec, check)
+                if spec.reconcile is None and not spec.level.writes:
+                    return _verdict(level, ())
+                return second_look(spec, check, self._landed, check.tool)
         raise ValueError(f"level {level}: there are {', '.join(self.levels)}")
-
-    def _second_look(self, spec: ToolSpec, check: Check) -> Verdict:
-        level, contract = CheckLevel.SEMANTIC, spec.reconcile
-        if contract is None:
-            blind = spec.level.writes
-            return Verdict(level, True, UNDECIDED if blind else 1.0, undecided=blind)
-        seen = check.look(contract.read, contract.fill(check.arguments))
-        landed = Landed.UNKNOWN
-        if seen.answered and not seen.domain_error:
-            landed = self._landed(contract.landed, check.before, seen.body, check.arguments)
-        why = (f"{contract.read} shows {check.tool} as {landed}",)
-        if landed is Landed.UNKNOWN:
-            return Verdict(level, True, UNDECIDED, why, undecided=True)
-        done = landed is Landed.COMMITTED
-        return Verdict(level, passed=done, quality=float(done), reasons=why)
 
 
 def _verdict(level: CheckLevel, found: Iterable[str | None]) -> Verdict:
@@ -88,7 +74,7 @@ def _transport(spec: ToolSpec, check: Check) -> Iterable[str]:
             yield f"{name} = {value!r} does not fit {rule}"
     seen = check.observation
     if seen is not None and not seen.answered:
-        yield f"no answer ({seen.exception or seen.status})"
+        yield unanswered(seen)
     elif seen is not None and not seen.domain_error and _object(seen.body) is None:
         yield "the answer is no JSON object"
 

@@ -11,17 +11,16 @@ from hfr_bench.model.task import Probe, SealedTask, TaskSpec
 from hfr_bench.model.terms import Landed, SideEffect
 from hfr_bench.ports.diagnosis import Diagnosis
 from hfr_bench.ports.sandbox import Images, Sandbox
+from hfr_bench.suites._selecting import check_one_way
 from hfr_bench.suites.swe_bench import contracts
 from hfr_bench.suites.swe_bench.building import Ingredients
 from hfr_bench.suites.swe_bench.catalog import SUITE, Catalog, folder, settings
-from hfr_bench.suites.swe_bench.contracts import BASH
 from hfr_bench.suites.swe_bench.grade import GRADER
 from hfr_bench.suites.swe_bench.grading import Grader
-from hfr_bench.suites.swe_bench.levels import level_of
 from hfr_bench.suites.swe_bench.source import DATA, find_source
 from hfr_bench.suites.swe_bench.tasks import RepoTask
 from hfr_bench.suites.swe_bench.testbed import AGENT, TestbedRoom, image_spec, lacking
-from hfr_bench.suites.swe_bench.verifier import CommandVerifier
+from hfr_bench.suites.swe_bench.verifier import CommandVerifier, level_of_call
 from hfr_bench.suites.swe_bench.world import RepoWorld, Workplace
 
 CONTROLS = 1
@@ -78,8 +77,7 @@ class SweBenchSuite:
         self._ids: dict[str, str] = {}
 
     def select(self, selection: SuiteSelection) -> tuple[TaskSpec, ...]:
-        if bool(selection.pool) == bool(selection.tasks):
-            raise BadInputError(f"suite {SUITE}: name either a `pool` or `tasks`, one of the two")
+        check_one_way(SUITE, selection)
         if selection.pool:
             return self._catalog.pool(selection.pool)
         return self._catalog.chosen(selection.tasks)
@@ -112,10 +110,7 @@ class SweBenchSuite:
 
     def level_of(self, tool: str, arguments: Mapping[str, Any]) -> SideEffect | None:
         """Of this very command; None where the tool's own stands."""
-        command = arguments.get("command")
-        if tool != BASH or not isinstance(command, str):
-            return None
-        return level_of(command).level
+        return level_of_call(tool, arguments)
 
     def verifier(self, task: TaskSpec) -> CommandVerifier:
         """Strategy-side checks of commands; they know what the agent knows."""

@@ -8,6 +8,7 @@ from hfr_bench import content
 from hfr_bench.errors import BadInputError
 from hfr_bench.model.record import digest
 from hfr_bench.model.task import SealedTask, TaskSpec, ToolSpec
+from hfr_bench.suites._selecting import pooled
 from hfr_bench.suites.swe_bench.load import load
 from hfr_bench.suites.swe_bench.parsers import PARSERS
 from hfr_bench.suites.swe_bench.recipes import baked, recipes
@@ -59,14 +60,9 @@ class Catalog:
         if not self._whole:
             self._read(None)
             self._whole = True
-        found = tuple(_public(instance) for instance in self._instances.values())
-        repos = sorted({task.domain for task in found})
-        if name in ("all", "base"):
-            return found
-        if name not in repos:
-            offered = ", ".join(("all", "base", *repos))
-            raise BadInputError(f"suite {SUITE} has no pool {name!r}; there are: {offered}")
-        return tuple(task for task in found if task.domain == name)
+        found = {i: _public(instance) for i, instance in self._instances.items()}
+        repos = {task_id: task.domain for task_id, task in found.items()}
+        return tuple(found[task_id] for task_id in pooled(SUITE, name, repos, {}))
 
     def instance(self, task_id: str) -> Instance:
         """The row of a task."""

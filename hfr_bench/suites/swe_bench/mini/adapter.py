@@ -15,15 +15,14 @@ from hfr_bench.model.terms import Landed, SideEffect
 from hfr_bench.ports.diagnosis import Diagnosis
 from hfr_bench.ports.exposure import Exposure
 from hfr_bench.ports.sandbox import FaultyHost, Sandbox
+from hfr_bench.suites._selecting import chosen
 from hfr_bench.suites.swe_bench import contracts
-from hfr_bench.suites.swe_bench.contracts import BASH
 from hfr_bench.suites.swe_bench.grade import GRADER
 from hfr_bench.suites.swe_bench.grading import Grader
-from hfr_bench.suites.swe_bench.levels import level_of
 from hfr_bench.suites.swe_bench.mini import catalog
 from hfr_bench.suites.swe_bench.mini.catalog import SUITE, MiniTask
 from hfr_bench.suites.swe_bench.mini.repository import MiniRoom
-from hfr_bench.suites.swe_bench.verifier import CommandVerifier
+from hfr_bench.suites.swe_bench.verifier import CommandVerifier, level_of_call
 from hfr_bench.suites.swe_bench.world import RepoWorld, Workplace
 
 CONTROLS = 3
@@ -73,15 +72,9 @@ class SweMiniSuite:
         self._checked = False
 
     def select(self, selection: SuiteSelection) -> tuple[TaskSpec, ...]:
-        if bool(selection.pool) == bool(selection.tasks):
-            raise BadInputError(f"suite {SUITE}: name either a `pool` or `tasks`, one of the two")
-        ids = self._pool(selection.pool) if selection.pool else selection.tasks
         known = catalog.tasks()
-        for task_id in ids:
-            if task_id not in known:
-                raise BadInputError(
-                    f"suite {SUITE} has no task {task_id!r}; there are: {', '.join(known)}"
-                )
+        repos = {task_id: task.public.domain for task_id, task in known.items()}
+        ids = chosen(SUITE, selection, repos, self._pools)
         self._check_host()
         return tuple(known[task_id].public for task_id in ids)
 
@@ -89,14 +82,14 @@ class SweMiniSuite:
         return catalog.tasks()[task_id].sealed
 
     def pin(self, selection: SuiteSelection) -> SourcePin:
-        chosen = self.select(selection)
+        tasks = self.select(selection)
         return SourcePin(
             suite=SUITE,
             distribution="hfr-bench",
             version=f"{__version__}, {GRADER}",
             content_digest=catalog.content_digest(),
-            tasks=tuple(task.task_id for task in chosen),
-            task_digests={task.task_id: task.source_digest for task in chosen},
+            tasks=tuple(task.task_id for task in tasks),
+            task_digests={task.task_id: task.source_digest for task in tasks},
         )
 
     def landed(
@@ -106,10 +99,7 @@ class SweMiniSuite:
 
     def level_of(self, tool: str, arguments: Mapping[str, Any]) -> SideEffect | None:
         """Of this very command; None where the tool's own stands."""
-        command = arguments.get("command")
-        if tool != BASH or not isinstance(command, str):
-            return None
-        return level_of(command).level
+        return level_of_call(tool, arguments)
 
     def verifier(self, task: TaskSpec) -> CommandVerifier:
         """Strategy-side checks of commands; they know what the agent knows."""
@@ -137,18 +127,6 @@ class SweMiniSuite:
             room.close()
             raise
         return room
-
-    def _pool(self, name: str) -> tuple[str, ...]:
-        known = catalog.tasks()
-        repos = {task.public.domain for task in known.values()}
-        if name in ("all", "base"):
-            return tuple(known)
-        if name in self._pools:
-            return tuple(self._pools[name])
-        if name in repos:
-            return tuple(i for i, task in known.items() if task.public.domain == name)
-        offered = ", ".join(("all", "base", *self._pools, *sorted(repos)))
-        raise BadInputError(f"suite {SUITE} has no pool {name!r}; there are: {offered}")
 
     def _check_host(self) -> None:
         """What commands need here, before the first trial. Raises BadInputError.

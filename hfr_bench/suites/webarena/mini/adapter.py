@@ -10,6 +10,7 @@ from hfr_bench.model.task import OracleStep, Probe, SealedTask, TaskSpec
 from hfr_bench.model.terms import Landed, SideEffect
 from hfr_bench.ports.diagnosis import Diagnosis
 from hfr_bench.ports.sandbox import Sandbox
+from hfr_bench.suites._selecting import chosen
 from hfr_bench.suites.webarena.browse.browser import lacking
 from hfr_bench.suites.webarena.browse.chromium import ChromiumDriver
 from hfr_bench.suites.webarena.browse.driver import Driver
@@ -51,15 +52,9 @@ class WebMiniSuite:
         self._own: WebWorld | None = None
 
     def select(self, selection: SuiteSelection) -> tuple[TaskSpec, ...]:
-        if bool(selection.pool) == bool(selection.tasks):
-            raise BadInputError(f"suite {SUITE}: name either a `pool` or `tasks`, one of the two")
-        ids = self._pool(selection.pool) if selection.pool else selection.tasks
         known = catalog.tasks()
-        for task_id in ids:
-            if task_id not in known:
-                raise BadInputError(
-                    f"suite {SUITE} has no task {task_id!r}; there are: {', '.join(known)}"
-                )
+        sites = {task_id: task.site for task_id, task in known.items()}
+        ids = chosen(SUITE, selection, sites, self._pools)
         if self._driver == "chromium" and (lacks := lacking()) is not None:
             raise BadInputError(f"suite {SUITE}: {lacks}; or choose the driver http")
         if not self._checked:  # the image is made before the first trial
@@ -71,14 +66,14 @@ class WebMiniSuite:
         return catalog.tasks()[task_id].sealed
 
     def pin(self, selection: SuiteSelection) -> SourcePin:
-        chosen = self.select(selection)
+        tasks = self.select(selection)
         return SourcePin(
             suite=SUITE,
             distribution="hfr-bench",
             version=f"{__version__}, driver {self._driver}",
             content_digest=content.content_digest(),
-            tasks=tuple(task.task_id for task in chosen),
-            task_digests={task.task_id: task.source_digest for task in chosen},
+            tasks=tuple(task.task_id for task in tasks),
+            task_digests={task.task_id: task.source_digest for task in tasks},
         )
 
     def landed(
@@ -130,18 +125,6 @@ class WebMiniSuite:
         if self._own is not None:
             self._own.close()
         self._sandbox.close()
-
-    def _pool(self, name: str) -> tuple[str, ...]:
-        known = catalog.tasks()
-        if name in ("all", "base"):
-            return tuple(known)
-        if name in self._pools:
-            return tuple(self._pools[name])
-        sites = sorted({task.site for task in known.values()})
-        if name in sites:
-            return tuple(i for i, task in known.items() if task.site == name)
-        offered = ", ".join(("all", "base", *self._pools, *sites))
-        raise BadInputError(f"suite {SUITE} has no pool {name!r}; there are: {offered}")
 
 
 _PROBES: dict[str, dict[str, Any]] = {
