@@ -113,8 +113,8 @@ class SweBenchSuite:
         return level_of_call(tool, arguments)
 
     def verifier(self, task: TaskSpec) -> CommandVerifier:
-        """Strategy-side checks of commands; they know what the agent knows."""
-        return CommandVerifier(task)
+        """Strategy-side checks of commands and what they leave; they know what the agent knows."""
+        return CommandVerifier(task, self._catalog.project(task.task_id))
 
     def controls(self, task_id: str) -> tuple[str, ...]:
         """The row's own fix is resolved; nothing done is not, and breaks no other test."""

@@ -10,13 +10,15 @@ from hfr_bench.model.record import digest
 from hfr_bench.model.task import SealedTask, TaskSpec, ToolSpec
 from hfr_bench.suites._selecting import pooled
 from hfr_bench.suites.swe_bench.load import load
-from hfr_bench.suites.swe_bench.parsers import PARSERS
-from hfr_bench.suites.swe_bench.recipes import baked, recipes
+from hfr_bench.suites.swe_bench.looking import Project
+from hfr_bench.suites.swe_bench.parsers import PARSER_OF_REPO, PARSERS
+from hfr_bench.suites.swe_bench.recipes import baked, find_recipe, recipes
 from hfr_bench.suites.swe_bench.rows import Instance
 from hfr_bench.suites.swe_bench.steps import commands
 from hfr_bench.suites.swe_bench.tasks import RepoTask, public_task, read_tools, sealed_task
 
 SUITE = "swe_bench"
+_SET_UP = ":/^SWE-bench"  # images commit what setting up has changed, under that name
 
 
 def folder() -> Path:
@@ -68,6 +70,14 @@ class Catalog:
         """The row of a task."""
         self.chosen((task_id,))
         return self._instances[task_id]
+
+    def project(self, task_id: str) -> Project:
+        """What is public of a task's repository, for checks; its tests, where a recipe has them."""
+        instance = self.instance(task_id)
+        problem, recipe = instance.problem, find_recipe(instance, recipes())
+        known = PARSER_OF_REPO.get(problem.repo) if recipe is not None else None
+        test = recipe.test if recipe is not None and known is not None else ""
+        return Project((_SET_UP, problem.base_commit), test, known or "")
 
     def sealed(self, task_id: str) -> SealedTask:
         """The grading half: the fix, as the commands of `steps`."""

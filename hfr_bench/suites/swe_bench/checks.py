@@ -14,13 +14,19 @@ from pathlib import PurePosixPath
 
 from hfr_bench.model.attempt import Verdict
 from hfr_bench.model.terms import CheckLevel
+from hfr_bench.suites._verifying import judged, undecided
 from hfr_bench.suites.swe_bench.apply import Run
-from hfr_bench.suites.swe_bench.patches import FileRole, changes, role, suspect_spoof
+from hfr_bench.suites.swe_bench.patches import (
+    FileRole,
+    changes,
+    role,
+    suspect_paths,
+    suspect_spoof,
+)
 
 Read = Callable[[str], str | None]
 """A path in the repository -> its text; None = there is no such file."""
 
-_UNDECIDED = 0.5
 _MOST_TESTS = 20
 
 
@@ -41,14 +47,21 @@ def check_patch(patch: str) -> Verdict:
         reasons.append("no file is changed: is it a diff?")
     else:
         reasons += suspect_spoof(patch)
-    return _verdict(CheckLevel.TRANSPORT, reasons)
+    return judged(CheckLevel.TRANSPORT, *reasons)
+
+
+def check_change(paths: Sequence[str]) -> Verdict:
+    """V0, of the paths that the working tree's patch would touch."""
+    if not paths:
+        return judged(CheckLevel.TRANSPORT, "nothing is changed")
+    return judged(CheckLevel.TRANSPORT, *suspect_paths(paths))
 
 
 def check_applies(run: Run, path: str) -> Verdict:
     """V1: `git apply --check` in a clean repository. `path`: of the patch file, there."""
     code, said = run(f"git apply --check {path}")
     reasons = [] if code == 0 else [f"git apply --check: {said.strip()[:300]}"]
-    return _verdict(CheckLevel.DETERMINISTIC, reasons)
+    return judged(CheckLevel.DETERMINISTIC, *reasons)
 
 
 def check_parses(paths: Iterable[str], read: Read) -> Verdict:
@@ -62,7 +75,7 @@ def check_parses(paths: Iterable[str], read: Read) -> Verdict:
         text = read(path) if path.endswith(".py") else None
         if text is not None and (flaw := _flaw(text)):
             reasons.append(f"{path}{flaw}")
-    return _verdict(CheckLevel.DETERMINISTIC, reasons)
+    return judged(CheckLevel.DETERMINISTIC, *reasons)
 
 
 def visible_tests(
@@ -91,7 +104,7 @@ def check_tests(statuses: Mapping[str, str]) -> Verdict:
     """V2: what the visible tests said. None at all decides nothing."""
     level = CheckLevel.SEMANTIC
     if not statuses:
-        return Verdict(level, True, _UNDECIDED, ("no visible test was run",), undecided=True)
+        return undecided(level, "no visible test was run")
     failed = sorted(name for name, status in statuses.items() if status in ("FAILED", "ERROR"))
     more = f" and {len(failed) - 3} more" if len(failed) > 3 else ""
     reasons = (f"failed: {', '.join(failed[:3])}{more}",) if failed else ()
@@ -187,9 +200,3 @@ def _flaw(text: str) -> str:
     except ValueError as error:  # a null byte
         return f": {error}"
     return ""
-
-
-def _verdict(level: CheckLevel, reasons: Sequence[str]) -> Verdict:
-    return Verdict(
-        level, passed=not reasons, quality=0.0 if reasons else 1.0, reasons=tuple(reasons)
-    )

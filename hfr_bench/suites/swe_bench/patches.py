@@ -5,7 +5,7 @@ text around the diffs (prose, a code fence) is passed over, as git does.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import PurePosixPath
@@ -104,8 +104,13 @@ def suspect_spoof(patch: str) -> tuple[str, ...]:
     runner loads, whatever else it does. A flag, not a verdict: a source file that reaches into the
     test runner by itself is not seen.
     """
+    return suspect_paths(touched(patch))
+
+
+def suspect_paths(paths: Iterable[str]) -> tuple[str, ...]:
+    """`suspect_spoof`, of the paths that a patch touches."""
     by_role: dict[FileRole, list[str]] = {}
-    for path in touched(patch):
+    for path in paths:
         by_role.setdefault(role(path), []).append(path)
     reasons = []
     running = [

@@ -102,8 +102,8 @@ class SweMiniSuite:
         return level_of_call(tool, arguments)
 
     def verifier(self, task: TaskSpec) -> CommandVerifier:
-        """Strategy-side checks of commands; they know what the agent knows."""
-        return CommandVerifier(task)
+        """Strategy-side checks of commands and what they leave; they know what the agent knows."""
+        return CommandVerifier(task, catalog.project(task.task_id))
 
     def controls(self, task_id: str) -> tuple[str, ...]:
         """The fix is resolved, each time; nothing done is not, and breaks no other test."""

@@ -11,6 +11,7 @@ from hfr_bench.errors import BadInputError
 from hfr_bench.model.record import digest, text_digest
 from hfr_bench.model.task import ToolSpec
 from hfr_bench.suites.swe_bench.load import load
+from hfr_bench.suites.swe_bench.looking import Project
 from hfr_bench.suites.swe_bench.rows import Instance
 from hfr_bench.suites.swe_bench.tasks import RepoTask, public_task, read_tools, sealed_task
 
@@ -53,6 +54,12 @@ def content_digest() -> str:
 def tool_specs() -> tuple[ToolSpec, ...]:
     """tools.yaml. Raises BadInputError naming each wrong key."""
     return read_tools(folder() / "tools.yaml")
+
+
+def project(task_id: str) -> Project:
+    """What is public of a task's repository, for checks."""
+    problem = tasks()[task_id].instance.problem
+    return Project((problem.base_commit,), settings()["visible_tests"], "parse_log_pytest")
 
 
 def _task(instance: Instance) -> MiniTask:

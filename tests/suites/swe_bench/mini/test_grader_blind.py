@@ -1,31 +1,53 @@
 """Altering the grader changes nothing that a runtime can see: answers, checks, decisions."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from hfr_bench import content, plugins
+from hfr_bench import content
 from hfr_bench.faults.generate import Draw, generate
 from hfr_bench.lab.trial import run_trial
-from hfr_bench.model.prereg import Arm, SuiteSelection
+from hfr_bench.model.attempt import Observation
+from hfr_bench.model.prereg import SuiteSelection
 from hfr_bench.model.task import ExpectedEffect
 from hfr_bench.model.terms import CheckLevel, Landed
 from hfr_bench.model.trace import TraceEvent
 from hfr_bench.ports.verifier import Check
-from hfr_bench.recovery.kit import Kit
 from hfr_bench.suites.swe_bench.contracts import RAN_SINCE
 from hfr_bench.suites.swe_bench.mini import SweMiniSuite, catalog
 from hfr_bench.suites.swe_bench.mini.catalog import MiniTask
-from hfr_bench.testing.bench import FakeBench, FakeScope, planned_row
+from hfr_bench.testing.bench import FakeScope, planned_row
 from hfr_bench.testing.fakes import fine
-from hfr_bench.testing.rig import FULL, StepsAgent
+from tests.suites.swe_bench.mini.bench import MiniBench
 
 TASKS = ("hfr__relay-1", "hfr__waymark-2")
 RATE, HORIZON = 0.4, 12
-EQUIPPED = FULL.model_copy(update={"verifier": True})
+SHOWN = """\
+<returncode>0</returncode>
+<output>
+
+== hfr-check changed
+relay/queue.py
+
+== hfr-check new
+
+== hfr-check applies
+yes
+
+== hfr-check file relay/queue.py
+LEFT = 1
+
+== hfr-check tree
+tests/test_queue.py
+
+== hfr-check mentions
+
+== hfr-check end
+</output>"""
+"""What a look at a repository may show."""
 
 
 def another(task: MiniTask) -> MiniTask:
@@ -51,25 +73,6 @@ def altered() -> Iterator[None]:
     tasks.update(kept)
 
 
-class Bench(FakeBench):
-    """A bench with the real suite, its checks included."""
-
-    def __init__(self, suite: SweMiniSuite, faults: Any, steps: Sequence[Any]) -> None:
-        shop: Any = suite
-        arms = [Arm(name="hfr", strategy="hfr", equipment=EQUIPPED)]
-        super().__init__(faults, lambda: StepsAgent(steps), shop=shop, arms=arms)
-        self.kinds = content.kinds()
-        self.tool_injector = plugins.find("injectors", "tool_calls")(self.kinds)
-
-    def task(self, suite: str, task_id: str) -> Any:
-        (found,) = self.shop.select(SuiteSelection(suite="swe_mini", tasks=(task_id,)))
-        return found
-
-    def strategy(self, arm: Arm, task: Any = None, seed: int = 0, tenant: str = "default") -> Any:
-        kit = Kit(equipment=arm.equipment, tenant=tenant)
-        return plugins.find("strategies", "hfr")(arm.config, kit)
-
-
 def trials(suite: SweMiniSuite, folder: Path) -> list[list[TraceEvent]]:
     """A trial a task under the matrix of shells."""
     folder.mkdir()
@@ -80,7 +83,7 @@ def trials(suite: SweMiniSuite, folder: Path) -> list[list[TraceEvent]]:
         draw = Draw("swe_mini", task_id, 1, "shell", RATE)
         matrix = content.matrix("shell")
         planned = generate(draw, task.fault_points, matrix, content.kinds(), HORIZON)
-        scope: Any = FakeScope(Bench(suite, planned.events, steps))
+        scope: Any = FakeScope(MiniBench(suite, planned.events, steps))
         scope._world = world
         path = folder / f"{task_id}.jsonl"
         result = run_trial(scope, planned_row("hfr", task_id), 1, path)
@@ -105,10 +108,16 @@ def seen(suite: SweMiniSuite) -> list[str]:
         found.append(task.model_dump_json())
         verifier = suite.verifier(task)
         for step in suite.sealed(task_id).oracle:
+            handed_in = "COMPLETE_TASK" in step.arguments["command"]
             for before, after in ((0, 0), (0, 1), (1, 1)):
                 then, now = (f'{{"started": {n}, "ended": {n}}}' for n in (before, after))
-                good = fine("<returncode>0</returncode>\n<output>\n</output>")
-                look = lambda _tool, _arguments, now=now: fine(now)  # noqa: E731
+                said = "COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT\n" if handed_in else ""
+                good = fine(f"<returncode>0</returncode>\n<output>\n{said}</output>")
+
+                def look(tool: str, asked: Any, now: str = now, to: Any = found) -> Observation:
+                    to.append(f"{tool} {asked}")
+                    return fine(SHOWN if tool == "bash" else now)
+
                 check = Check("bash", step.arguments, good, (), look, before=then)
                 found += [
                     repr(verifier.verify(level, check))
@@ -127,6 +136,7 @@ def test_checks_and_reconcile_answers_are_byte_for_byte_the_same(
     suite: SweMiniSuite, request: pytest.FixtureRequest
 ) -> None:
     plain = seen(suite)
+    assert any("pytest" in line for line in plain)  # the visible tests, by the tree alone
     request.getfixturevalue("altered")
     assert seen(suite) == plain
     assert suite.sealed(TASKS[0]).expected[0].count == 3  # it is another grader
