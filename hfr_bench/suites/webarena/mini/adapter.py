@@ -11,13 +11,14 @@ from hfr_bench.model.terms import Landed, SideEffect
 from hfr_bench.ports.diagnosis import Diagnosis
 from hfr_bench.ports.sandbox import Sandbox
 from hfr_bench.suites._selecting import chosen
+from hfr_bench.suites.webarena.acting import contracts
+from hfr_bench.suites.webarena.acting.verifier import ActionVerifier
 from hfr_bench.suites.webarena.browse.browser import lacking
 from hfr_bench.suites.webarena.browse.chromium import ChromiumDriver
 from hfr_bench.suites.webarena.browse.driver import Driver
 from hfr_bench.suites.webarena.browse.http import HttpDriver
-from hfr_bench.suites.webarena.mini import catalog, content, contracts, image
+from hfr_bench.suites.webarena.mini import catalog, content, image
 from hfr_bench.suites.webarena.mini.content import SUITE
-from hfr_bench.suites.webarena.mini.verifier import ActionVerifier
 from hfr_bench.suites.webarena.mini.world import WebWorld
 
 DRIVERS: dict[str, Callable[[], Driver]] = {"http": HttpDriver, "chromium": ChromiumDriver}
@@ -83,11 +84,11 @@ class WebMiniSuite:
 
     def level_of(self, tool: str, arguments: Mapping[str, Any]) -> SideEffect | None:
         """Of this very action; None where the tool's own stands."""
-        return contracts.level_of(tool, arguments)
+        return contracts.level_of(tool, arguments, content.offer().button)
 
     def verifier(self, task: TaskSpec) -> ActionVerifier:
         """Strategy-side checks of actions; they know what a runtime with a browser can see."""
-        return ActionVerifier(task)
+        return ActionVerifier(task, content.offer())
 
     def controls(self, task_id: str) -> tuple[str, ...]:
         """By the oracle both rules and the database agree; doing nothing changes nothing."""

@@ -1,30 +1,27 @@
 """The tasks of web_mini as public and sealed halves, from `suites/web_mini/tasks`."""
 
-import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-from pydantic import ValidationError
-
 from hfr_bench import content as files
 from hfr_bench.errors import BadInputError
-from hfr_bench.faults.web import fault_points
 from hfr_bench.model.record import json_digest
 from hfr_bench.model.task import (
     ExpectedEffect,
-    FaultPoint,
     OracleStep,
     SealedTask,
     TaskSpec,
     ToolSpec,
 )
-from hfr_bench.model.terms import Layer
+from hfr_bench.suites.webarena.acting.contracts import CLICK, STOP
+from hfr_bench.suites.webarena.acting.offer import read_tools
+from hfr_bench.suites.webarena.acting.points import acting_points
+from hfr_bench.suites.webarena.acting.steps import read_step
 from hfr_bench.suites.webarena.mini import effects, records
-from hfr_bench.suites.webarena.mini.content import FILES, SUITE, folder, routes, seed, settings
-from hfr_bench.suites.webarena.mini.contracts import CLICK, STOP
+from hfr_bench.suites.webarena.mini.content import FILES, SUITE, folder, offer, seed, settings
 from hfr_bench.suites.webarena.rows import Record, read_record
 
 PROMPT = """\
@@ -33,11 +30,6 @@ You work in a browser. You are signed in, and start at {start}. Do this task on 
 {intent}
 
 When it is done, or is found to be impossible, call `stop` with your answer."""
-
-_STEP = re.compile(
-    r"(?P<verb>\w+) (?P<role>\w+) (?P<quote>['\"])(?P<name>.*?)(?P=quote)"
-    r"(?: = (?P<text>.*?)| @ (?P<on>\S+))?"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,51 +65,11 @@ def tasks() -> Mapping[str, WebTask]:
 @cache
 def tool_specs() -> tuple[ToolSpec, ...]:
     """tools.yaml. Raises BadInputError naming each wrong key."""
-    path = folder() / "tools.yaml"
-    made = []
-    for name, row in files.read_yaml(path).items():
-        schema = {
-            "type": "object",
-            "properties": row["parameters"],
-            "required": row.get("required", []),
-            "additionalProperties": False,
-        }
-        rest = {key: value for key, value in row.items() if key != "required"}
-        try:
-            made.append(ToolSpec.model_validate({"name": name, **rest, "parameters": schema}))
-        except ValidationError as error:
-            raise BadInputError(f"{path}: {name}: {files.explain(error)}") from error
-    return tuple(made)
-
-
-def shown(text: str) -> str:
-    """A text with the sites' placeholders as the addresses that answers show."""
-    for site, address in settings()["addresses"].items():
-        text = text.replace(f"__{site.upper()}__", address + records.root_of(site))
-    return text
-
-
-def step(line: str, where: str) -> OracleStep:
-    """A line of an oracle: `goto URL`, `click ROLE 'NAME'`, `… @ PATH`, `type ROLE 'NAME' = TEXT`.
-
-    Raises BadInputError.
-    """
-    if line.startswith("goto "):
-        url = shown(line.removeprefix("goto ").strip())
-        return OracleStep(actor="agent", tool="goto", arguments={"url": url})
-    found = _STEP.fullmatch(line)
-    if found is None:
-        raise BadInputError(f"{where}: no step {line!r}: see suites/{SUITE}/tasks/README.md")
-    arguments = {"role": found["role"], "name": found["name"]}
-    if found["on"]:
-        arguments["on"] = found["on"]
-    if found["text"] is not None:
-        arguments["option" if found["verb"] == "select" else "text"] = found["text"]
-    return OracleStep(actor="agent", tool=found["verb"], arguments=arguments)
+    return read_tools(folder() / "tools.yaml")
 
 
 def _task(row: Mapping[str, Any], where: str) -> WebTask:
-    steps = [step(line, where) for line in row["oracle"]]
+    steps = [read_step(line, where, offer().shown) for line in row["oracle"]]
     steps.append(OracleStep(actor="agent", tool=STOP, arguments={"answer": records.said(row)}))
     sealed = SealedTask(
         task_id=row["name"], suite=SUITE, oracle=tuple(steps), expected=_expected(row, where)
@@ -133,32 +85,13 @@ def _public(row: Mapping[str, Any]) -> TaskSpec:
         task_id=row["name"],
         suite=SUITE,
         domain=records.site_of(row),
-        prompt=PROMPT.format(start=shown(row["start"]), intent=row["intent"]),
+        prompt=PROMPT.format(start=offer().shown(row["start"]), intent=row["intent"]),
         stratum=records.site_of(row),
         deadline_s=float(settings()["deadline_s"]),
         tools=specs,
-        fault_points=_fault_points(specs, records.site_of(row)),
+        fault_points=acting_points(specs, offer().routes, [records.site_of(row)]),
         source_digest=json_digest(dict(row)),
     )
-
-
-def _fault_points(specs: Sequence[ToolSpec], site: str) -> tuple[FaultPoint, ...]:
-    """The models' roles, every tool, a strategy's own reads, and the site's requests."""
-    points = [
-        FaultPoint(point=f"model:{role}", layer=Layer.MODEL, target="agent")
-        for role in ("agent", "compress")
-    ]
-    points += [
-        FaultPoint(point=f"tool:{tool.name}", layer=Layer.TOOL, target=tool.name, level=tool.level)
-        for tool in specs
-    ]
-    read = next(tool.reconcile for tool in specs if tool.name == CLICK)
-    assert read is not None
-    points += [
-        FaultPoint(point=f"{purpose}:{CLICK}", layer=Layer.TOOL, target=read.read)
-        for purpose in ("prepare", "reconcile", "verify")
-    ]
-    return (*points, *fault_points([one for one in routes() if one.site == site]))
 
 
 def _expected(row: Mapping[str, Any], where: str) -> tuple[ExpectedEffect, ...]:

@@ -1,8 +1,6 @@
 """The content of web_mini as it lies in `suites/web_mini`: seed, buttons, effects, addresses."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -10,8 +8,7 @@ from typing import Any
 from hfr_bench import content
 from hfr_bench.errors import BadInputError
 from hfr_bench.model.record import digest, text_digest
-from hfr_bench.model.terms import SideEffect
-from hfr_bench.model.web import Route
+from hfr_bench.suites.webarena.acting.offer import Offer, read_buttons, read_routes
 
 SUITE = "web_mini"
 FILES = ("forum", "shop", "office", "tracker")
@@ -21,26 +18,15 @@ ROOTS = {"shopping_admin": "/admin"}
 Rows = Mapping[str, list[dict[str, Any]]]
 
 
-@dataclass(frozen=True, slots=True)
-class Button:
-    """What a button does: its level, and the page that shows it ("" = none)."""
-
-    level: SideEffect
-    read: str = ""
-
-
 @cache
-def routes() -> tuple[Route, ...]:
-    """routes.yaml, in its order. Raises BadInputError naming the route."""
-    path = folder() / "routes.yaml"
-    found = []
-    for site, rows in content.read_yaml(path).items():
-        for request, (name, level) in rows.items():
-            method, _, where = request.partition(" ")
-            if not where.startswith("/") or level not in set(SideEffect):
-                raise BadInputError(f"{path}: {site}: {request}: METHOD /path: [name, R0 to R3]")
-            found.append(Route(site, method, where, name, SideEffect(level)))
-    return tuple(found)
+def offer() -> Offer:
+    """The sites as `suites/web_mini` has them."""
+    return Offer(
+        addresses=settings()["addresses"],
+        buttons=read_buttons(folder() / "buttons.yaml"),
+        routes=read_routes(folder() / "routes.yaml"),
+        roots=ROOTS,
+    )
 
 
 def folder() -> Path:
@@ -53,28 +39,6 @@ def settings() -> Mapping[str, Any]:
     """suite.yaml."""
     found: Mapping[str, Any] = content.read_yaml(folder() / "suite.yaml")
     return found
-
-
-@cache
-def buttons() -> Mapping[str, Button]:
-    """buttons.yaml, by label; a label may hold a `*`. Raises BadInputError naming the label."""
-    path = folder() / "buttons.yaml"
-    found = {}
-    for label, row in content.read_yaml(path).items():
-        try:
-            found[label] = Button(SideEffect(row["level"]), row.get("read", ""))
-        except (KeyError, ValueError) as error:
-            raise BadInputError(f"{path}: {label}: level is one of R0, R1, R2, R3") from error
-    return found
-
-
-def button(label: str) -> Button | None:
-    """What the button of this label does; None if nobody has said."""
-    exact = buttons().get(label)
-    if exact is not None:
-        return exact
-    named = (one for name, one in buttons().items() if "*" in name and fnmatchcase(label, name))
-    return next(named, None)
 
 
 @cache

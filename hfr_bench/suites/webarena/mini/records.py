@@ -4,8 +4,6 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from hfr_bench.suites.webarena.mini.content import ROOTS
-
 Row = Mapping[str, Any]
 
 FOUND = 302
@@ -118,8 +116,3 @@ def _posted(post: Row) -> dict[str, Any]:
     if "query" in post:
         expected["query_params"] = post["query"]
     return {"evaluator": "NetworkEventEvaluator", "expected": expected}
-
-
-def root_of(site: str) -> str:
-    """Where the site's placeholder points, below its address."""
-    return ROOTS.get(site, "")

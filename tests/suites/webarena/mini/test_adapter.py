@@ -20,10 +20,10 @@ from hfr_bench.ports.sandbox import ToolHost
 from hfr_bench.ports.suite import Controlled, Execution, Levelled
 from hfr_bench.ports.verifier import Checked
 from hfr_bench.ports.web import Fronted
+from hfr_bench.suites.webarena.acting.contracts import END, PAGE_CHANGED
 from hfr_bench.suites.webarena.browse.http import HttpDriver
 from hfr_bench.suites.webarena.mini import WebMiniSuite, image
 from hfr_bench.suites.webarena.mini.catalog import tasks
-from hfr_bench.suites.webarena.mini.contracts import END, PAGE_CHANGED
 from hfr_bench.suites.webarena.mini.world import WebWorld
 from hfr_bench.testing.conformance import check_suite
 

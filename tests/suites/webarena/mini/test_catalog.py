@@ -6,8 +6,9 @@ import pytest
 
 from hfr_bench.errors import BadInputError
 from hfr_bench.model.terms import SideEffect
-from hfr_bench.suites.webarena.mini.catalog import shown, step, tasks, tool_specs
-from hfr_bench.suites.webarena.mini.content import SUITE, button, filled, seed, settings
+from hfr_bench.suites.webarena.acting.steps import read_step
+from hfr_bench.suites.webarena.mini.catalog import tasks, tool_specs
+from hfr_bench.suites.webarena.mini.content import SUITE, filled, offer, seed, settings
 from hfr_bench.suites.webarena.mini.records import plain_answer, said
 
 
@@ -32,17 +33,17 @@ def test_every_button_of_an_oracle_is_known_and_named_with_its_page() -> None:
     for task in tasks().values():
         for one in task.sealed.oracle:
             if one.arguments.get("role") == "button":
-                assert button(one.arguments["name"]) is not None, one.arguments
+                assert offer().button(one.arguments["name"]) is not None, one.arguments
                 assert one.arguments["on"].startswith("/")
 
 
 def test_only_what_a_page_shows_is_queryable() -> None:
     for label in ("Place Order", "Create issue", "Submit Comment"):
-        found = button(label)
+        found = offer().button(label)
         assert found is not None
         assert (found.level, bool(found.read)) == (SideEffect.QUERYABLE, True)
-    assert button("Send Email").read == ""  # type: ignore[union-attr]
-    assert button("Detonate") is None
+    assert offer().button("Send Email").read == ""  # type: ignore[union-attr]
+    assert offer().button("Detonate") is None
 
 
 def test_the_public_half_tells_nothing_of_the_grading() -> None:
@@ -75,17 +76,17 @@ def test_tools_name_what_they_take() -> None:
     ],
 )
 def test_a_line_of_an_oracle_is_an_action(line: str, tool: str, arguments: object) -> None:
-    read = step(line, "here")
+    read = read_step(line, "here", offer().shown)
     assert (read.tool, read.arguments) == (tool, arguments)
 
 
 def test_a_line_that_is_no_action_is_named() -> None:
     with pytest.raises(BadInputError, match=r"here: no step 'click it'"):
-        step("click it", "here")
+        read_step("click it", "here", offer().shown)
 
 
 def test_addresses_are_shown_without_the_ports_of_the_day() -> None:
-    assert shown("__SHOPPING_ADMIN__/sales") == "http://office.example/admin/sales"
+    assert offer().shown("__SHOPPING_ADMIN__/sales") == "http://office.example/admin/sales"
 
 
 @pytest.mark.parametrize(

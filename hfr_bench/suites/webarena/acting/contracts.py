@@ -6,12 +6,12 @@ one. Read-backs look at pages of the sites, as any runtime that owns a browser c
 
 import base64
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from hfr_bench.model.terms import Landed, SideEffect
+from hfr_bench.suites.webarena.acting.offer import Button
 from hfr_bench.suites.webarena.browse.driver import View
-from hfr_bench.suites.webarena.mini.content import button
 
 CLICK, TYPE, PRESS, STOP, READ_BACK = "click", "type", "press", "stop", "read_back"
 PAGE_CHANGED = "page_changed"
@@ -44,7 +44,9 @@ def whole(body: str) -> bool:
     return body.endswith(END)
 
 
-def level_of(tool: str, arguments: Mapping[str, Any]) -> SideEffect | None:
+def level_of(
+    tool: str, arguments: Mapping[str, Any], button: Callable[[str], Button | None]
+) -> SideEffect | None:
     """The level of this very call, by its text; None where the tool's own stands.
 
     A click on a link asks for a page; on a button it is as `buttons.yaml` says. Enter sends the

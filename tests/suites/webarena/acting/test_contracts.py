@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hfr_bench.model.terms import Landed, SideEffect
-from hfr_bench.suites.webarena.mini.contracts import END, PAGE_CHANGED, landed, level_of, whole
+from hfr_bench.suites.webarena.acting.contracts import END, PAGE_CHANGED, landed, level_of, whole
+from hfr_bench.suites.webarena.mini.content import offer
 
 PAGE = f"""http://forum.example/user/maya/comments
 [1] RootWebArea 'Comments by maya'
@@ -42,7 +43,7 @@ MESSAGE = PAGE.replace(
 def test_a_call_has_the_level_of_what_it_does(
     tool: str, arguments: dict[str, object], level: SideEffect | None
 ) -> None:
-    assert level_of(tool, arguments) is level
+    assert level_of(tool, arguments, offer().button) is level
 
 
 @pytest.mark.parametrize(

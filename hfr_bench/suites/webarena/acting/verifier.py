@@ -7,18 +7,26 @@ V2 semantic: a second look, at the site's own page that shows what the button do
 No evaluator, no oracle, no control of the sites and no database is within reach here.
 """
 
+from collections.abc import Mapping
+from typing import Any
+
 from hfr_bench.model.attempt import Observation
 from hfr_bench.model.task import TaskSpec
+from hfr_bench.model.terms import SideEffect
 from hfr_bench.ports.verifier import Check
 from hfr_bench.suites._verifying import ByRules, Rules
-from hfr_bench.suites.webarena.mini.contracts import REFUSED, landed, level_of, whole
+from hfr_bench.suites.webarena.acting.contracts import REFUSED, landed, level_of, whole
+from hfr_bench.suites.webarena.acting.offer import Offer
 
 
 class ActionVerifier(ByRules):
-    """Implements `ports.verifier.Verifier` for one task."""
+    """Implements `ports.verifier.Verifier` for one task. `offer`: what the sites' buttons do."""
 
-    def __init__(self, task: TaskSpec) -> None:
-        super().__init__(task, _RULES)
+    def __init__(self, task: TaskSpec, offer: Offer) -> None:
+        def level(tool: str, arguments: Mapping[str, Any]) -> SideEffect | None:
+            return level_of(tool, arguments, offer.button)
+
+        super().__init__(task, Rules(_whole, _sound, level, landed, _called))
 
 
 def _whole(_tool: str, seen: Observation) -> str:
@@ -37,6 +45,3 @@ def _sound(check: Check) -> str:
 
 def _called(check: Check) -> str:
     return repr(check.arguments.get("name"))
-
-
-_RULES = Rules(_whole, _sound, level_of, landed, _called)
