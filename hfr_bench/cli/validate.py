@@ -69,6 +69,9 @@ def _text(found: SuiteCheck) -> str:
         answers = ", ".join(f"{what} {n}" for what, n in tool.reconciled.items())
         if answers:
             lines.append(f"  {'':45}     reconcile: {answers}")
+    if found.untried:
+        shown = ", ".join(found.untried[:5]) + (", ..." if len(found.untried) > 5 else "")
+        lines += ["", f"not tried, since nobody knows a solution: {len(found.untried)} ({shown})"]
     lines += ["", *(f"PROBLEM {text}" for text in found.problems)]
     lines.append("fit to be registered" if not found.problems else "NOT fit to be registered")
     return "\n".join(lines)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from hfr_bench.lab.recorder import is_effect
 from hfr_bench.model.ledger import EscalationPacket
-from hfr_bench.model.task import SealedTask
+from hfr_bench.model.task import OPEN, SealedTask
 from hfr_bench.model.terms import SideEffect
 from hfr_bench.model.trace import EffectExecuted, TraceEvent
 
@@ -36,7 +36,8 @@ def judge_effects(
 ) -> Effects:
     """Count effects of agent and strategy; the user's are left out.
 
-    `expected`: how often the task wants each natural key. `groups`: keys of each atomic group.
+    `expected`: how often the task wants each natural key; with OPEN among them nothing is
+    unwanted. `groups`: keys of each atomic group.
     """
     done: Counter[str] = Counter()
     tried: Counter[str] = Counter()
@@ -56,7 +57,7 @@ def judge_effects(
             repeats += 1
         tried[body.natural_key] += 1
     duplicates = sum(max(0, n - max(1, expected.get(key, 0))) for key, n in done.items())
-    unwanted = sum(1 for key in done if key not in expected)
+    unwanted = 0 if OPEN in expected else sum(1 for key in done if key not in expected)
     partial = sum(
         1 for keys in groups.values() if 0 < sum(done[key] > 0 for key in keys) < len(keys)
     )

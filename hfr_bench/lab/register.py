@@ -19,6 +19,7 @@ from hfr_bench.lab.offer import Faults
 from hfr_bench.lab.offer import faults as faults_of
 from hfr_bench.lab.plan import Cell, cells, exhaustive_trials, plan_rows
 from hfr_bench.lab.registered import check_registered, worked_out
+from hfr_bench.lab.solved import check_solved
 from hfr_bench.lab.wire import Bench, Place
 from hfr_bench.model.matrix import FaultMatrix
 from hfr_bench.model.prereg import EXHAUSTIVE, FORK, Hypothesis, Lock, Preregistration
@@ -211,6 +212,7 @@ def check_design(prereg: Preregistration, bench: Bench, matrix: FaultMatrix) -> 
     before it has gone them), for nothing to inject, and for more than TRIALS_MAX trials.
     """
     check_looks(prereg, bench.tasks)
+    check_solved(prereg, bench)
     if prereg.faults.design == FORK:
         return check_fork(prereg, bench, matrix, _oracle_of(bench))
     if prereg.faults.design != EXHAUSTIVE:

@@ -13,6 +13,7 @@ from hfr_bench.lab.recorder import is_effect
 from hfr_bench.model.ledger import EscalationPacket
 from hfr_bench.model.record import Record
 from hfr_bench.model.schedule import FaultEvent, FaultSchedule
+from hfr_bench.model.task import OPEN
 from hfr_bench.model.trace import (
     AttemptEnded,
     AttemptStarted,
@@ -275,7 +276,7 @@ def _effect(body: EffectExecuted, start: TrialStarted, done: Counter[str]) -> tu
         return f"{body.tool}{who} ran, {changed}{refused}", ""
     done[body.natural_key] += 1
     wanted = start.expected.get(body.natural_key, 0)
-    mark = "expected" if wanted else "unwanted"
+    mark = "expected" if wanted else "" if OPEN in start.expected else "unwanted"
     if done[body.natural_key] > max(1, wanted):
         mark = "duplicate"
     rows = ", ".join(body.changed[:3]) + (", ..." if len(body.changed) > 3 else "")

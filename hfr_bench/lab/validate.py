@@ -16,7 +16,7 @@ from hfr_bench.model.record import Record
 from hfr_bench.model.task import OracleStep, SealedTask, TaskSpec, ToolSpec
 from hfr_bench.model.terms import Landed, SideEffect
 from hfr_bench.ports.agent import Agent, Message, ModelReply, Oracle, ToolReply, ToolRequest
-from hfr_bench.ports.suite import Controlled, Suite, World
+from hfr_bench.ports.suite import Controlled, Solved, Suite, World
 from hfr_bench.ports.user import User, UserTurn
 
 
@@ -51,12 +51,13 @@ class TaskCheck(Record):
 
 
 class SuiteCheck(Record):
-    """Everything `validate` found."""
+    """Everything `validate` found. `untried`: tasks whose solution nobody knows."""
 
     suite: str
     source: str
     tasks: tuple[TaskCheck, ...]
     tools: tuple[ToolCheck, ...]
+    untried: tuple[str, ...] = ()
 
     @property
     def problems(self) -> tuple[str, ...]:
@@ -74,7 +75,10 @@ def validate(
     levels = _Levels(suite)
     rows = []
     try:
+        unsolved = suite.unsolved(selection) if isinstance(suite, Solved) else ()
         for n, task in enumerate(tasks, 1):
+            if task.task_id in unsolved:
+                continue
             sealed = suite.sealed(task.task_id)
             found = _controls(world, task, sealed)
             if isinstance(suite, Controlled):
@@ -91,7 +95,13 @@ def validate(
     finally:
         world.close()
     source = f"{pin.distribution} {pin.version}"
-    return SuiteCheck(suite=suite.name, source=source, tasks=tuple(rows), tools=levels.checks())
+    return SuiteCheck(
+        suite=suite.name,
+        source=source,
+        tasks=tuple(rows),
+        tools=levels.checks(),
+        untried=tuple(unsolved),
+    )
 
 
 def _controls(world: World, task: TaskSpec, sealed: SealedTask) -> TaskCheck:

@@ -6,6 +6,12 @@ from typing import Any, Literal
 from hfr_bench.model.record import Record, digest
 from hfr_bench.model.terms import Criticality, Layer, SideEffect
 
+OPEN = "*"
+"""Among the expected effects of a task: others may be wanted, too, and nobody wrote down which.
+
+Nothing is unwanted there; a repeat is a duplicate as everywhere.
+"""
+
 
 def task_name(suite: str, task_id: str) -> str:
     """A task as people read it: with its suite, which some ids begin with."""

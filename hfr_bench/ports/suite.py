@@ -111,6 +111,15 @@ class Controlled(Protocol):
 
 
 @runtime_checkable
+class Solved(Protocol):
+    """A suite that does not know the solution of every task; nobody can play those by script."""
+
+    def unsolved(self, selection: SuiteSelection) -> tuple[str, ...]:
+        """The chosen tasks without a solution; their `SealedTask.oracle` is empty."""
+        ...
+
+
+@runtime_checkable
 class Imaged(Protocol):
     """A suite each of whose tasks has a container image of its own, made ahead of a run."""
 

@@ -59,6 +59,16 @@ class Control:
             if READY not in answer.text:
                 self._wait(server, RESET_S)
 
+    def restorable(self, sites: Iterable[str]) -> None:
+        """Raises BadInputError naming the sites that nothing could restore; asks nobody."""
+        lacking = [site for site in sites if site not in self.places.controls]
+        if lacking and not self.places.reset:
+            raise BadInputError(
+                f"nothing restores {', '.join(lacking)}: set {RESET} to the reset "
+                "server of your sites, or register `resets: false` to use them "
+                "as they are until something is written"
+            )
+
     def ailing(self, sites: Iterable[str]) -> dict[str, str]:
         """What is wrong with sites that do not answer their health page; empty if nothing is."""
         found = {}

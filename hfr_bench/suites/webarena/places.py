@@ -78,11 +78,11 @@ class Places:
 
     def need(self, sites: Iterable[str]) -> None:
         """Raises BadInputError naming each absent site, its variable, image and size."""
-        absent = [site for site in SITES if site in set(sites) and site not in self.there]
+        wanted = set(sites)
+        absent = [site for site in SITES if site in wanted and site not in self.there]
         if absent:
             raise BadInputError(
-                "these tasks need sites whose URL is not known:\n"
-                + "\n".join(map(_how_to_get, absent))
+                "these tasks need sites whose URL is not known:\n" + "\n".join(map(lack_of, absent))
             )
 
 
@@ -119,7 +119,8 @@ def _url(name: str, value: str) -> str:
     return value.rstrip("/")
 
 
-def _how_to_get(site: str) -> str:
+def lack_of(site: str) -> str:
+    """What to do about a site that is not there: its variable, image and sizes; a line."""
     facts = shipped().of(site)
     if not facts.image:
         return f"  {site}: set {site.upper()}=http://..."

@@ -100,12 +100,12 @@ class Browsing:
             here = urlsplit(self._view.url).path == on
             found = here and find(self._view.nodes, action) is not None
             if not found:
-                self._view = self._done(Action(Verb.GO_BACK))
+                self._view = self._carried(Action(Verb.GO_BACK))
                 gone += 1
         if not found:
             for _ in range(gone):
-                self._view = self._done(Action(Verb.GO_FORWARD))
-        self._view = self._done(action)
+                self._view = self._carried(Action(Verb.GO_FORWARD))
+        self._view = self._carried(action)
         return self._view
 
     def _read_back(self, arguments: Mapping[str, Any]) -> Observation:
@@ -119,9 +119,9 @@ class Browsing:
         if not page:
             return refused(f"no page shows what {name!r} does")
         front = self._view.tab
-        shown = self._done(Action(Verb.NEW_TAB, text=self._inward(page)))
-        self._done(Action(Verb.CLOSE_TAB))
-        self._view = self._done(Action(Verb.TAB_FOCUS, tab=front))
+        shown = self._carried(Action(Verb.NEW_TAB, text=self._inward(page)))
+        self._carried(Action(Verb.CLOSE_TAB))
+        self._view = self._carried(Action(Verb.TAB_FOCUS, tab=front))
         if shown.exception or (shown.status or 0) >= 500:
             return self._seen(shown, changed=False)
         text = contracts.answer(View(shown.url, shown.title), self._text(shown))
@@ -138,7 +138,7 @@ class Browsing:
         refused = not changed and (bool(view.problem) or status >= 400)
         return Observation(answered=True, status=200, body=body, payload=body, domain_error=refused)
 
-    def _done(self, action: Action) -> View:
+    def _carried(self, action: Action) -> View:
         """Raises InfrastructureError: the browser itself is gone, so nothing was measured."""
         try:
             return self._driver.act(action)
@@ -152,16 +152,16 @@ class Browsing:
 
     def _inward(self, text: str) -> str:
         """Placeholders and shown addresses as the ports of the day."""
-        for site, address in self._offer.addresses.items():
-            text = text.replace(f"__{site.upper()}__", self.urls[site] + self._offer.root(site))
-            text = text.replace(address, self.urls[site])
+        for site, url in self.urls.items():
+            text = text.replace(f"__{site.upper()}__", url + self._offer.root(site))
+            text = text.replace(self._offer.addresses[site], url)
         return text
 
     def _text(self, view: View) -> str:
         """The page as text, with addresses that are the same in every run."""
         text = f"{view.url}\n{view.tree}"
-        for site, address in self._offer.addresses.items():
-            text = text.replace(self.urls[site], address)
+        for site, url in self.urls.items():
+            text = text.replace(url, self._offer.addresses[site])
         return text
 
 

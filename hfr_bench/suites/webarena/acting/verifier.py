@@ -14,19 +14,22 @@ from hfr_bench.model.attempt import Observation
 from hfr_bench.model.task import TaskSpec
 from hfr_bench.model.terms import SideEffect
 from hfr_bench.ports.verifier import Check
-from hfr_bench.suites._verifying import ByRules, Rules
+from hfr_bench.suites._verifying import ByRules, JudgeLanded, Rules
 from hfr_bench.suites.webarena.acting.contracts import REFUSED, landed, level_of, whole
 from hfr_bench.suites.webarena.acting.offer import Offer
 
 
 class ActionVerifier(ByRules):
-    """Implements `ports.verifier.Verifier` for one task. `offer`: what the sites' buttons do."""
+    """Implements `ports.verifier.Verifier` for one task.
 
-    def __init__(self, task: TaskSpec, offer: Offer) -> None:
+    `offer`: what the sites' buttons do; `judge`: whether a page that was read back shows a write.
+    """
+
+    def __init__(self, task: TaskSpec, offer: Offer, judge: JudgeLanded = landed) -> None:
         def level(tool: str, arguments: Mapping[str, Any]) -> SideEffect | None:
             return level_of(tool, arguments, offer.button)
 
-        super().__init__(task, Rules(_whole, _sound, level, landed, _called))
+        super().__init__(task, Rules(_whole, _sound, level, judge, _called))
 
 
 def _whole(_tool: str, seen: Observation) -> str:

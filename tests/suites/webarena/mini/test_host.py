@@ -138,7 +138,7 @@ def test_who_is_signed_out_is_sent_to_sign_in(sites: Sites, site: str, target: s
         (SHOP, "/customer/account/login",
          {"login[username]": "emma.lind@example.com", "login[password]": "emma-pw"}),
         (OFFICE, "/admin/auth/login/",
-         {"login[username]": "admin", "login[password]": "lantern-admin"}),
+         {"login[username]": "admin", "login[password]": "admin1234"}),
         (TRACKER, "/users/sign_in", {"user[login]": "noor", "user[password]": "noor-pw"}),
     ],
 )  # fmt: skip

@@ -26,7 +26,7 @@ from .store import Row
 
 LOGIN, HOME, SIGN_IN = "/admin/auth/login/", "/admin/", "Sign in"
 NAME, PASSWORD = ("Username", "login[username]"), ("Password", "login[password]")
-ACCOUNT = "SELECT 1 WHERE ? = 'admin' AND ? = 'lantern-admin'"
+ACCOUNT = "SELECT 1 WHERE ? = 'admin' AND ? = 'admin1234'"
 STATES = (("Approved", "Approved"), ("Pending", "Pending"), ("Not Approved", "Not Approved"))
 
 

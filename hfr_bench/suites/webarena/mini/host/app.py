@@ -23,6 +23,8 @@ Asgi = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 SITES = {"reddit": forum, "shopping": shop, "shopping_admin": admin, "gitlab": tracker}
 CONTROL = "control"
+_ASKED = ("/reset", "GET")
+"""How WebArena's reset server is asked."""
 
 
 class App:
@@ -86,11 +88,12 @@ class App:
 
     def _routed(self, request: Request) -> Response:
         module = SITES[request.site]
-        if request.path == module.LOGIN:
+        if request.path.rstrip("/") == module.LOGIN.rstrip("/"):
             return self._login(request)
         found = False
         for method, pattern, run in self._routes[request.site]:
-            if (match := pattern.fullmatch(request.path)) is None:
+            match = pattern.fullmatch(request.path) or pattern.fullmatch(f"{request.path}/")
+            if match is None:
                 continue
             found = True
             if method == request.method:
@@ -139,7 +142,7 @@ class App:
         """As env-ctrl of WebArena-Verified: /status, /init, /reset; and the state of the world."""
         if path == "/status":
             return _json({"status": "ready" if self._store.ready else "starting"})
-        if path in ("/init", "/reset") and method == "POST":
+        if (path in ("/init", "/reset") and method == "POST") or (path, method) == _ASKED:
             try:
                 state = self._store.reset()
             except HostError as error:
