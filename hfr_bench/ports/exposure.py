@@ -22,6 +22,11 @@ class Exposure:
     noted of calls, lies in what its `HostCommand.persists`; who bears `index_lock` that tools work
     in the git repository `repository`. Under all of them tools answer in words, and the world stays
     readable.
+
+    `holds`: a folder of the host's. Whoever names one promises that a call which finds a file there
+    that is called as its `mark` stops itself (SIGSTOP) when its work is done, before it ends: so a
+    `stall` or a `crash` strikes every call, a short one at that moment, and one that lasts in its
+    midst, `held_ms` after it has begun, whatever the kind says.
     """
 
     bears: frozenset[Breakage] = frozenset()
@@ -29,6 +34,8 @@ class Exposure:
     peer: str = ""
     port: int = 0
     repository: str = ""
+    holds: str = ""
+    held_ms: int = 5000
 
 
 def mark(operation_id: str) -> str:

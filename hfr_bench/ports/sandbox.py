@@ -125,21 +125,25 @@ class Pause:
 
     `after_ms` None: those that are there. Else nobody need be there yet: a watch is set, and
     strikes so long after the first of them has appeared. Takes Python in the host's image.
+    `hold`: a file that is there meanwhile, for root to make; a process that finds it and stops
+    itself is struck at once, so that none is over before.
     """
 
     match: str = ""
     after_ms: int | None = None
+    hold: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Kill:
     """SIGKILL processes: those whose command line contains `match`; "" = the whole host.
 
-    `after_ms`: as for Pause.
+    `after_ms`, `hold`: as for Pause.
     """
 
     match: str = ""
     after_ms: int | None = None
+    hold: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -167,7 +167,7 @@ class HostBoundary:
                 state = self.exposed.host.look(
                     self.exposed.exposure.scratch, mark(call.operation_id)
                 )
-                if state.paused or state.stopped:
+                if state.paused or (state.stopped and state.struck):
                     return running.wait(0)
         return False
 
@@ -214,9 +214,9 @@ def _fault(effect: Break, call: Call, exposure: Exposure) -> HostFault:
         case Breakage.PAUSE:
             return Pause()
         case Breakage.STALL:
-            return Pause(mark(call.operation_id), effect.after_ms)
+            return Pause(mark(call.operation_id), *_strike(effect, call, exposure))
         case Breakage.CRASH:
-            return Kill(mark(call.operation_id), effect.after_ms)
+            return Kill(mark(call.operation_id), *_strike(effect, call, exposure))
         case Breakage.DISK_FULL:
             return FillDisk(exposure.scratch)
         case Breakage.OOM:
@@ -227,3 +227,10 @@ def _fault(effect: Break, call: Call, exposure: Exposure) -> HostFault:
             return Restart()
         case Breakage.INDEX_LOCK:
             return LeaveFile(f"{exposure.repository}/.git/index.lock")
+
+
+def _strike(effect: Break, call: Call, exposure: Exposure) -> tuple[int, str]:
+    """After how many milliseconds, and by which file the call waits for it, "" = it does not."""
+    if not exposure.holds:
+        return effect.after_ms, ""
+    return exposure.held_ms, f"{exposure.holds}/{mark(call.operation_id)}"

@@ -135,7 +135,7 @@ class Faults:
 
     def _pause(self, client: APIClient, fault: Pause) -> Undo:
         if fault.after_ms is not None:
-            end = self._set_watch(client, signal.SIGSTOP, fault.match, fault.after_ms)
+            end = self._set_watch(client, fault, (signal.SIGSTOP, fault.after_ms, fault.hold))
 
             def let_go(client: APIClient) -> None:
                 end(client)
@@ -161,15 +161,17 @@ class Faults:
 
     def _kill(self, client: APIClient, fault: Kill) -> Undo | None:
         if fault.after_ms is not None:
-            return self._set_watch(client, signal.SIGKILL, fault.match, fault.after_ms)
+            return self._set_watch(client, fault, (signal.SIGKILL, fault.after_ms, fault.hold))
         if fault.match:
             self._signal(client, "KILL", fault.match)
         else:
             client.kill(self._container)
         return None
 
-    def _set_watch(self, client: APIClient, number: int, match: str, after_ms: int) -> Undo:
-        watch = self._watch = inside.Watch(client, self._container, number, match, after_ms)
+    def _set_watch(
+        self, client: APIClient, fault: Pause | Kill, strike: tuple[int, int, str]
+    ) -> Undo:
+        watch = self._watch = inside.Watch(client, self._container, fault.match, strike)
         return watch.end
 
     def _limit(self, client: APIClient, fault: Limit) -> Undo:

@@ -60,10 +60,12 @@ left=0
 [ -z "$HFR_LEFT" ] || ! [ -e "$HFR_LEFT" ] || left=1
 echo "[$free, ${kills:-0}, $all, $stopped, $left]"
 """
-# Ends when its stdin does; its exit code is how many processes it hit.
+# Ends when its stdin does; its exit code is how many processes it hit. Where they wait for it (a
+# process that finds the file `hold` stops itself), it strikes as soon as one of them does.
 _WATCH = """\
-import os, select, sys, time
+import os, select, signal, sys, time
 match, number = os.environ["HFR_MATCH"].encode(), int(os.environ["HFR_SIGNAL"])
+hold, after = os.environ["HFR_HOLD"], int(os.environ["HFR_AFTER_MS"]) / 1000
 def found():
     here = []
     for name in os.listdir("/proc"):
@@ -76,18 +78,37 @@ def found():
             if match in line and b"HFR_MATCH" not in line:
                 here.append(int(name))
     return here
-print("watching", flush=True)
-while not found():
-    if select.select([0], [], [], 0.002)[0]:
-        sys.exit(0)
-time.sleep(int(os.environ["HFR_AFTER_MS"]) / 1000)
-hit = 0
-for pid in found():
+def stopped(pid):
     try:
-        os.kill(pid, number)
-        hit += 1
-    except ProcessLookupError:
-        pass
+        with open(f"/proc/{pid}/stat") as file:
+            return file.read().rpartition(") ")[2][0] in "Tt"
+    except OSError:
+        return False
+def strike(number):
+    hit = 0
+    for pid in found():
+        try:
+            os.kill(pid, number)
+            hit += 1
+        except ProcessLookupError:
+            pass
+    return hit
+if hold:
+    open(hold, "w").close()
+print("watching", flush=True)
+begun, over = None, False
+while not over and (begun is None or time.monotonic() - begun < after):
+    here = found()
+    if here and begun is None:
+        begun = time.monotonic()
+    if hold and any(map(stopped, here)):
+        break
+    over = bool(select.select([0], [], [], 0.002)[0])
+if hold:
+    os.unlink(hold)
+hit = 0 if over else strike(number)
+if hold and over:
+    strike(signal.SIGCONT)
 sys.exit(min(hit, 100))
 """
 
@@ -133,14 +154,16 @@ def state(client: APIClient, container: str, path: str, match: str, left: str) -
 class Watch:
     """A process in the container that waits for another one and signals it. Made: it watches.
 
+    `strike`: signal, milliseconds, and the file by which the other one holds, "" = it does not.
     Raises InfrastructureError if it does not begin to.
     """
 
     def __init__(
-        self, client: APIClient, container: str, signal: int, match: str, after_ms: int
+        self, client: APIClient, container: str, match: str, strike: tuple[int, int, str]
     ) -> None:
         self.match = match
-        env = {"HFR_MATCH": match, "HFR_SIGNAL": str(signal), "HFR_AFTER_MS": str(after_ms)}
+        names = ("HFR_SIGNAL", "HFR_AFTER_MS", "HFR_HOLD")
+        env = {"HFR_MATCH": match, **dict(zip(names, map(str, strike), strict=True))}
         argv = ["python3", "-I", "-S", "-c", _WATCH]
         self._id = client.exec_create(container, argv, stdin=True, environment=env)["Id"]
         self._attached: Any = client.exec_start(self._id, socket=True)

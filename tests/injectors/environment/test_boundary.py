@@ -1,6 +1,7 @@
 """The boundary around a host that only pretends: when it is broken, when it is whole again."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -158,6 +159,16 @@ def test_a_call_that_answers_is_answered_for_real(kind: str, made: Any) -> None:
     bench.injector.heal()
     assert not bench.host.standing
     assert bench.bodies() == ["fault_injected", "before", "after", "effect", "healed"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "made"), [("env_process_stall", Pause), ("env_process_crash", Kill)]
+)
+def test_a_call_that_waits_for_it_is_struck_in_its_suite_s_own_time(kind: str, made: Any) -> None:
+    bench = Bench([fault(kind, POINT)])
+    bench.world.exposure = replace(bench.world.exposure, holds="/held", held_ms=7)
+    bench.call()
+    assert bench.host.inflicted == [made("hfr-call=t.1.1;", 7, "/held/hfr-call=t.1.1;")]
 
 
 def test_a_lock_stays_whoever_calls_until_the_trial_ends() -> None:

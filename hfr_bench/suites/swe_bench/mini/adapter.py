@@ -22,6 +22,7 @@ from hfr_bench.suites.swe_bench.grading import Grader
 from hfr_bench.suites.swe_bench.mini import catalog
 from hfr_bench.suites.swe_bench.mini.catalog import SUITE, MiniTask
 from hfr_bench.suites.swe_bench.mini.repository import MiniRoom
+from hfr_bench.suites.swe_bench.room import HOLDS
 from hfr_bench.suites.swe_bench.verifier import CommandVerifier, level_of_call
 from hfr_bench.suites.swe_bench.world import RepoWorld, Workplace
 
@@ -32,6 +33,7 @@ EXPOSURE = Exposure(
     bears=frozenset(Breakage) - {Breakage.PARTITION},  # it has no network
     scratch="/sandbox",
     repository="/sandbox/testbed",
+    holds=HOLDS,
 )
 
 

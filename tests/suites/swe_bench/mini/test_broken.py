@@ -30,8 +30,8 @@ MUCH = 'python3 -c \'x = b"x" * (150 << 20); open("relay/big", "a").write("x")\'
 # What is run so often, each time in another way, so that each is an operation of its own.
 COMMAND = {
     "env_pause": "echo '# {}' >> README.md",
-    "env_process_stall": "sleep 0.6; echo '# {}' >> README.md",
-    "env_process_crash": "echo '# {}' >> README.md; sleep 0.6; echo half >> README.md",
+    "env_process_stall": "echo '# {}' >> README.md",
+    "env_process_crash": "echo '# {}' >> README.md",
     "env_disk_full": "python3 -c \"open('big{}', 'w').write('x' * 100000)\"",
     "env_oom": f"{MUCH} {{}}",
     "env_container_restart": "echo '# {}' >> README.md",
@@ -101,11 +101,39 @@ def test_under_a_full_disk_python_truncates_and_sed_keeps(trials: Trials) -> Non
 
 
 def test_a_killed_command_leaves_half_and_nobody(trials: Trials) -> None:
-    command = "echo one >> README.md; sleep 0.7; echo two >> README.md"
+    command = "echo one >> README.md; sleep 20; echo two >> README.md"
     ended = trials.run([command], fault("env_process_crash"))
     assert ended.wrong == ()
     assert ended.bodies("attempt_ended")[0].exit_code == 137
     assert trials.said("tail -n 1 README.md").endswith("\none\n</output>")
+
+
+def test_a_short_command_is_killed_when_its_work_is_done(trials: Trials) -> None:
+    """The answer says that it was killed; who believes that of the work, too, does it twice."""
+    command = "echo short >> README.md"
+    ended = trials.run([command], fault("env_process_crash"))
+    assert ended.wrong == ()
+    assert [one.exit_code for one in ended.bodies("attempt_ended")] == [137]
+    assert [effect.changed for effect in ended.bodies("effect")] == [("README.md",)]
+    assert trials.said("grep -c short README.md").endswith("\n1\n</output>")
+
+
+def test_a_short_command_is_stopped_there_and_lands_once_it_goes_on(trials: Trials) -> None:
+    command = "echo late >> README.md"
+    ended = trials.run([command], fault("env_process_stall"), arm="blind_resend")
+    assert ended.wrong == ()
+    assert trials.said("grep -c late README.md").endswith("\n2\n</output>")
+    ended = trials.run([command], fault("env_process_stall"), arm="hfr")
+    assert ended.wrong == ()
+    assert [body.landed for body in ended.bodies("reconciled")] == ["committed"]
+    assert trials.said("grep -c late README.md").endswith("\n1\n</output>")
+
+
+def test_a_command_that_waits_for_nobody_is_not_met(trials: Trials) -> None:
+    ended = trials.run(["trap : EXIT; echo x >> README.md"], fault("env_process_crash"))
+    assert ended.wrong == ()
+    assert ended.sums == {"scheduled": 1, "reached": 0, "delivered": 0}
+    assert [one.exit_code for one in ended.bodies("attempt_ended")] == [0]
 
 
 def test_what_a_frozen_container_holds_up_is_written_later(trials: Trials) -> None:
