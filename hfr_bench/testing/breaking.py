@@ -59,9 +59,9 @@ def check_bears(world: World, task_id: str, step: OracleStep) -> None:
     `step`: a call to make. Afterwards the world is graded, and starts from where it started.
     Raises ConformanceError.
     """
+    first = world.reset(task_id)  # it may have no host before
     if not isinstance(world, Exposed):
         raise ConformanceError("the world gives nobody its host")
-    first = world.reset(task_id)
     for what in sorted(world.exposure.bears):
         operation_id = f"check.{what}"
         world.host.inflict(fault_of(what, world.exposure, mark(operation_id)))

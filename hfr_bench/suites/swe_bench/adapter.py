@@ -15,13 +15,14 @@ from hfr_bench.suites._selecting import check_one_way
 from hfr_bench.suites.swe_bench import contracts
 from hfr_bench.suites.swe_bench.building import Ingredients
 from hfr_bench.suites.swe_bench.catalog import SUITE, Catalog, folder, settings
+from hfr_bench.suites.swe_bench.exposed import EXPOSURE, BenchWorld
 from hfr_bench.suites.swe_bench.grade import GRADER
 from hfr_bench.suites.swe_bench.grading import Grader
 from hfr_bench.suites.swe_bench.source import DATA, find_source
 from hfr_bench.suites.swe_bench.tasks import RepoTask
 from hfr_bench.suites.swe_bench.testbed import AGENT, TestbedRoom, image_spec, lacking
 from hfr_bench.suites.swe_bench.verifier import CommandVerifier, level_of_call
-from hfr_bench.suites.swe_bench.world import RepoWorld, Workplace
+from hfr_bench.suites.swe_bench.world import Workplace
 
 CONTROLS = 1
 """How often a task's fix is graded by itself in `validate`; minutes each."""
@@ -34,12 +35,14 @@ class SweBenchSuite:
     `data_dir`: a file of rows, a task repository, a saved dataset, or a folder with files of rows;
     `rows`: which file of it, or a name on the hub, there with `split` and `revision`.
     `image_template`: how images are called that are not called as upstream's, `arch` theirs.
-    Implements `ports.suite.Suite`, `Levelled`, `Controlled`, `Imaged` and `ports.verifier.Checked`.
+    Implements `ports.suite.Suite`, `Levelled`, `Controlled`, `Imaged`, `ports.verifier.Checked` and
+    `ports.exposure.Bearing`.
     Pools: all and base (every row), and one a repository.
     """
 
     name = SUITE
     agent = "bash"  # what `hfr-bench new` writes
+    exposure = EXPOSURE
 
     @staticmethod
     def diagnose() -> Diagnosis:
@@ -144,9 +147,9 @@ class SweBenchSuite:
             self._ids[task_id] = found
         return self._ids[task_id]
 
-    def open(self) -> "RepoWorld[RepoTask]":
+    def open(self) -> BenchWorld:
         self._images()
-        return RepoWorld(self._catalog.task, self._workplace, self._grader, self._timeout_s)
+        return BenchWorld(self._catalog.task, self._workplace, self._grader, self._timeout_s)
 
     def close(self) -> None:
         self._sandbox.close()
@@ -155,14 +158,16 @@ class SweBenchSuite:
         """A container of its own for every trial: nothing has to be put back."""
         if used is not None:
             used.close()
-        return self._room(task, AGENT)
+        return self._room(task, AGENT, persists=True)
 
     def _fresh(self, task: RepoTask) -> TestbedRoom:
         return self._room(task, {})
 
-    def _room(self, task: RepoTask, env: Mapping[str, str]) -> TestbedRoom:
+    def _room(
+        self, task: RepoTask, env: Mapping[str, str], *, persists: bool = False
+    ) -> TestbedRoom:
         spec = image_spec(task.instance, self._template, self._arch)
-        return TestbedRoom(self._sandbox, spec, env, self._memory_mib)
+        return TestbedRoom(self._sandbox, spec, env, self._memory_mib, persists=persists)
 
     def _images(self) -> Images:
         if not self._sandbox.contained or not isinstance(self._sandbox, Images):

@@ -82,9 +82,14 @@ def lacking(instance: Instance) -> str:
     )
 
 
-def command(spec: ImageSpec, env: Mapping[str, str], memory_mib: int) -> HostCommand:
-    """How to start a shell host in a container of the image, which is thrown away after it."""
-    made = client.command(spec, user="0:0", env=env, memory_mib=memory_mib)
+def command(
+    spec: ImageSpec, env: Mapping[str, str], memory_mib: int, *, persists: bool = False
+) -> HostCommand:
+    """How to start a shell host in a container of the image, which is thrown away after it.
+
+    `persists`: it may be started anew meanwhile; its own disk, with /testbed, is kept in any case.
+    """
+    made = client.command(spec, user="0:0", env=env, memory_mib=memory_mib, persists=persists)
     return replace(made, argv=(_FINDS_PYTHON, *made.argv[1:]), keeps=RIGHTS, writable=True)
 
 
@@ -98,9 +103,16 @@ class TestbedRoom(Room):
     __test__ = False  # no test, whatever its name
 
     def __init__(
-        self, sandbox: Sandbox, spec: ImageSpec, env: Mapping[str, str], memory_mib: int
+        self,
+        sandbox: Sandbox,
+        spec: ImageSpec,
+        env: Mapping[str, str],
+        memory_mib: int,
+        *,
+        persists: bool = False,
     ) -> None:
-        super().__init__(sandbox.start(command(spec, env, memory_mib)), TESTBED, {"HOME": "/root"})
+        started = sandbox.start(command(spec, env, memory_mib, persists=persists))
+        super().__init__(started, TESTBED, {"HOME": "/root"})
         try:
             code, said = self.try_command(_START.format(index=f"{self.scratch}/index"))
             if code or not _HASH.fullmatch(said.strip()):

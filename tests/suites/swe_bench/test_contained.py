@@ -11,14 +11,21 @@ import pytest
 
 from hfr_bench.errors import BadInputError
 from hfr_bench.lab.validate import validate
+from hfr_bench.model.breakage import Breakage
 from hfr_bench.model.prereg import SuiteSelection
+from hfr_bench.model.task import OracleStep
 from hfr_bench.owner import this_process
-from hfr_bench.ports.sandbox import ImageSpec, SandboxContext
+from hfr_bench.ports.sandbox import ImageSpec, Restart, SandboxContext
 from hfr_bench.sandboxes.docker import DockerSandbox
 from hfr_bench.suites.swe_bench.adapter import SweBenchSuite
+from hfr_bench.testing.breaking import check_bears
 from hfr_bench.testing.conformance import check_suite
 
+from .mini.broken import Trials, fault
+
 pytestmark = [pytest.mark.docker, pytest.mark.slow]
+
+N = 5
 
 TASK = "hfr__slug-1"
 TEMPLATE = "hfr-bench/test-swe-bench-{id}:1"
@@ -183,6 +190,54 @@ def test_what_changed_is_told_by_its_path(world):
         "command_status", {"command": "echo x >> slug.py"}, actor="agent", operation_id="o"
     )
     assert json.loads(asked.observation.body)["started"] == 1
+
+
+def test_it_bears_what_it_says(world):
+    arguments = {"command": "sleep 0.3; echo x >> slug.py"}
+    check_bears(world, TASK, OracleStep(actor="agent", tool="bash", arguments=arguments))
+
+
+def test_a_restart_leaves_testbed_and_markers(world):
+    world.reset(TASK)
+    said(world, "echo kept >> slug.py; echo gone > /tmp/x; echo kept > /root/x")
+    world.host.inflict(Restart())
+    world.host.heal()
+    assert "gone" not in said(world, "cat /tmp/x")
+    assert said(world, "tail -n 1 slug.py; cat /root/x").count("kept") == 2
+    status = {"command": "echo kept >> slug.py; echo gone > /tmp/x; echo kept > /root/x"}
+    told = world.execute("command_status", status, actor="strategy", operation_id="s")
+    assert json.loads(told.observation.body)["ended"] == 1
+    assert world.grade([]).components["outcome:unresolved"] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("kind", "command", "answered"),
+    [
+        ("env_pause", "echo '# {}' >> slug.py", False),
+        ("env_process_stall", "echo '# {}' >> slug.py", False),
+        ("env_process_crash", "echo '# {}' >> slug.py", True),
+        ("env_container_restart", "echo '# {}' >> slug.py", True),
+        ("env_index_lock", "git add -A # {}", True),
+    ],
+)
+def test_what_is_reached_is_delivered(suite, tmp_path, kind, command, answered):
+    trials = Trials(suite, tmp_path, TASK)
+    planned = [fault(kind, number) for number in range(1, N + 1)]
+    ended = trials.run([command.format(number) for number in range(1, N + 1)], *planned)
+    trials.world.close()
+    assert ended.wrong == ()
+    assert ended.sums == {"scheduled": N, "reached": N, "delivered": N}
+    ends = ended.bodies("attempt_ended")
+    assert [one.answered for one in ends] == [answered] * N
+    if kind == "env_process_crash":
+        assert [one.exit_code for one in ends] == [137] * N
+    if "echo" in command:  # sooner or later each was done, and once
+        assert len({e.natural_key for e in ended.bodies("effect") if e.changed}) == N
+
+
+def test_nobody_fills_the_engine_s_disk():
+    left = frozenset(Breakage) - SweBenchSuite.exposure.bears
+    assert left == {Breakage.DISK_FULL, Breakage.PARTITION}
 
 
 def test_nothing_is_left(suite, sandbox, world):

@@ -1,4 +1,4 @@
-"""Trials of swe_mini in containers that are broken meanwhile."""
+"""Trials of shell suites in containers that are broken meanwhile."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -112,7 +112,7 @@ class Bench(FakeBench):
     """A bench with the real suite and both injectors."""
 
     def __init__(
-        self, suite: SweMiniSuite, faults: tuple[FaultEvent, ...], steps: Sequence[OracleStep]
+        self, suite: Any, faults: tuple[FaultEvent, ...], steps: Sequence[OracleStep]
     ) -> None:
         shop: Any = suite
         super().__init__(faults, lambda: StepsAgent(steps), {"deaf": Deaf}, shop=shop)
@@ -121,27 +121,27 @@ class Bench(FakeBench):
         self.tool_injector: Any = Nested(made)
 
     def task(self, suite: str, task_id: str) -> Any:
-        (found,) = self.shop.select(SuiteSelection(suite="swe_mini", tasks=(task_id,)))
+        (found,) = self.shop.select(SuiteSelection(suite=self.shop.name, tasks=(task_id,)))
         return found
 
 
 class Trials:
-    """One suite, one world; each call is a trial."""
+    """One suite, one world; each call is a trial of one task."""
 
-    def __init__(self, suite: SweMiniSuite, folder: Path) -> None:
-        self.suite, self._folder, self._number = suite, folder, 0
+    def __init__(self, suite: Any, folder: Path, task: str = TASK) -> None:
+        self.suite, self._folder, self._number, self._task = suite, folder, 0, task
         self._scope: Any = FakeScope(Bench(suite, (), ()))
 
     @property
     def world(self) -> Any:
-        return self._scope.world("swe_mini")
+        return self._scope.world(self.suite.name)
 
     def run(self, commands: Sequence[str], *faults: FaultEvent, arm: str = "deaf") -> Ended:
         self._number += 1
         steps = [OracleStep(actor="agent", tool="bash", arguments={"command": c}) for c in commands]
         self._scope.bench = Bench(self.suite, faults, steps)
         path = self._folder / f"{self._number}.jsonl"
-        result = run_trial(self._scope, planned_row(arm, TASK), 1, path)
+        result = run_trial(self._scope, planned_row(arm, self._task), 1, path)
         return Ended(result, path, self._scope.bench)
 
     def said(self, command: str) -> str:
