@@ -124,6 +124,8 @@ class Browsing:
         self._view = self._carried(Action(Verb.TAB_FOCUS, tab=front))
         if shown.exception or (shown.status or 0) >= 500:
             return self._seen(shown, changed=False)
+        if (shown.status or 0) >= 400:
+            return refused(f"the page that shows what {name!r} does: HTTP {shown.status}")
         text = contracts.answer(View(shown.url, shown.title), self._text(shown))
         return Observation(answered=True, status=200, body=text, payload=text)
 

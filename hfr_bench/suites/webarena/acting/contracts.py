@@ -19,6 +19,8 @@ END = "(end of page)"
 REFUSED = "Error: "
 
 _ID = re.compile(r"\[\d+\] ")
+_ASKS_WHO = re.compile(r"^ *\[\d+\] textbox 'Password'", re.MULTILINE)
+"""A page to log in by, which took the place of the one that was asked for."""
 _ALERT = re.compile(r"^( *)alert\b")
 
 
@@ -75,7 +77,7 @@ def landed(
     """Whether the page that shows it has changed since `before`. Raises ValueError.
 
     Nobody else works on these sites, so what has changed since was done by the write. A page that
-    is missing, cut short or an error tells nothing.
+    is missing, cut short, an error or asks for a password tells nothing.
     """
     if predicate != PAGE_CHANGED:
         raise ValueError(f"no predicate {predicate!r}; there is: {PAGE_CHANGED}")
@@ -87,7 +89,7 @@ def landed(
 
 def _shown(body: str | None) -> list[str] | None:
     """The page's lines without the numbers of elements and without messages; None if it is none."""
-    if body is None or not whole(body) or body.startswith(REFUSED):
+    if body is None or not whole(body) or body.startswith(REFUSED) or _ASKS_WHO.search(body):
         return None
     kept, deeper = [], -1
     for line in body.splitlines():

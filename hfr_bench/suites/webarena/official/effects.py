@@ -5,10 +5,10 @@ and what it held, but for what differs from one sending to the next (tokens). Pu
 """
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
@@ -38,9 +38,11 @@ def writes(
     """The effects among exchanges of sites, in their order.
 
     A request of no route counts where it was a form that was sent, at R2; what scripts send
-    without a route is taken for chatter.
+    without a route is taken for chatter. At R1 a repeat leaves the state as it is: the same request
+    as the last one there is no effect.
     """
     found = []
+    last: dict[tuple[str, str], str] = {}
     for site, one in exchanges:
         route = route_of(site, one.method, one.path, routes)
         if one.method in _ASKS or not _carried_out(one.status):
@@ -48,9 +50,12 @@ def writes(
         if route is None and not _is_form(one):
             continue
         level = SideEffect.QUERYABLE if route is None else route.level
-        if level.writes:
-            name = "form" if route is None else route.name
-            found.append(Write(site, name, level, natural_key(site, one, volatile)))
+        if not level.writes:
+            continue
+        key = natural_key(site, one, volatile)
+        if level is not SideEffect.IDEMPOTENT or last.get((site, one.path)) != key:
+            found.append(Write(site, "form" if route is None else route.name, level, key))
+        last[site, one.path] = key
     return tuple(found)
 
 
@@ -58,7 +63,7 @@ def natural_key(site: str, one: Exchange, volatile: Sequence[str]) -> str:
     """What a request did, as a digest: the same whenever it is sent anew."""
 
     def stays(name: str) -> bool:
-        return not any(fnmatchcase(name, pattern) for pattern in volatile)
+        return not any(re.fullmatch(pattern, name) for pattern in volatile)
 
     parts = urlsplit(one.url)
     steps = [step for step in parts.path.split("/") if step]
@@ -80,7 +85,7 @@ def natural_key(site: str, one: Exchange, volatile: Sequence[str]) -> str:
 
 
 def repeats(done: Iterable[Write]) -> int:
-    """How many effects were there already; those that a repeat leaves as they are do not count."""
+    """How many effects were there already; what can be undone and done anew (R1) is left out."""
     counted = Counter(one.key for one in done if one.level in _ONCE)
     return sum(count - 1 for count in counted.values())
 

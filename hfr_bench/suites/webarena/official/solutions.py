@@ -85,7 +85,7 @@ def _told_original(record: Record) -> list[str] | None:
 
 def _told(record: Record) -> list[str] | None:
     asked = [one for one in record.grading if one["evaluator"] != EVALUATORS[0]]
-    if len(asked) > 1 or record.work == "mutate":
+    if len(asked) > 1 or (asked and record.work == "mutate"):
         return None
     if _odd(_answers(record)["expected"].get("retrieved_data")):
         return None

@@ -1,15 +1,14 @@
 """web_mini's sites served as WebArena's are: real ports, the published accounts, a reset server.
 
-The suite `webarena` cannot tell them from small copies of its own sites: addresses, forms and labels
-are those that WebArena's evaluators read. Records of web_mini's tasks in WebArena's two schemas, and
-their solutions, are written where the suite looks for a user's own.
+The suite `webarena` cannot tell them from small copies of its own sites: addresses, forms and
+labels are those that WebArena's evaluators read. Records of web_mini's tasks in WebArena's two
+schemas, and their solutions, are written where the suite looks for a user's own.
 """
 
 import json
 import os
 import signal
 import subprocess
-import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,8 +16,7 @@ from urllib.request import urlopen
 
 import yaml
 
-from hfr_bench.suites.webarena.mini import catalog, content, records
-from hfr_bench.suites.webarena.mini.host import main as program
+from hfr_bench.suites.webarena.mini import catalog, content, image, records
 from hfr_bench.suites.webarena.places import RESET, shipped
 
 _NAMES = {"reddit": "maya", "shopping": "emma.lind@example.com", "gitlab": "noor"}
@@ -42,7 +40,7 @@ def published(text: str) -> str:
 @contextmanager
 def serving() -> Iterator[dict[str, str]]:
     """The sites, alive; yields the environment that names them and their reset server."""
-    command = [sys.executable, str(program.__file__), "--serve", "0"]
+    command = [*image.command(contained=False).argv, "--serve", "0"]
     host = subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True
     )
@@ -54,7 +52,7 @@ def serving() -> Iterator[dict[str, str]]:
         told: dict[str, str] = json.loads(host.stdout.readline())
         named = {site.upper(): url for site, url in told.items() if site != "control"}
         named["SHOPPING_ADMIN"] += "/admin"
-        urlopen(f"{told['control']}/reset").read()  # noqa: S310 - loopback; real sites live at once
+        urlopen(f"{told['control']}/reset").read()
         yield {**named, RESET: told["control"]}
     finally:
         os.kill(host.pid, signal.SIGTERM)
