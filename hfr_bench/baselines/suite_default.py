@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from hfr_bench.baselines._rules import completion_again
+from hfr_bench.baselines._rules import SECOND_US, completion_again
 from hfr_bench.faults.draw import uniform
-from hfr_bench.model.attempt import Attempted, Decision, Observation, StrategyEvent
+from hfr_bench.model.attempt import Attempted, Decision, Intent, Observation, StrategyEvent
 from hfr_bench.model.terms import Action, Channel
 from hfr_bench.recovery.kit import Kit
 from hfr_bench.recovery.plain import ACCEPT, Plain, State
@@ -20,6 +20,7 @@ class Runner:
     `num_retries`, `through_sdk`: of `litellm.completion`, with which it calls the model. `reasks`:
     how often it asks again for an empty answer. `max_errors`: tool errors that end a run; None =
     they never do. `waits`: instead of litellm's retries, tenacity's around the whole call.
+    `limited`: so many retries of a rate limit alone. `same`: equal calls that end a run, if any.
     """
 
     num_retries: int
@@ -28,6 +29,8 @@ class Runner:
     max_errors: int | None
     source: str
     waits: "Waits | None" = None
+    limited: int | None = None
+    same: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +62,16 @@ _MINI_SWE_AGENT = Runner(
     waits=Waits(attempts=10, min_s=4, max_s=60, never=frozenset({401, 403, 404})),
 )
 
+_WEBARENA = Runner(
+    num_retries=0,
+    through_sdk=False,
+    reasks=0,
+    max_errors=None,
+    source="web-arena-x/webarena: run.py, llms/providers/openai_utils.py",
+    limited=3,  # retry_with_exponential_backoff: max_retries, errors=(RateLimitError,)
+    same=3,  # --repeating_action_failure_th
+)
+
 RUNNERS: Mapping[str, Runner] = MappingProxyType(
     {
         "tau2": Runner(
@@ -70,6 +83,8 @@ RUNNERS: Mapping[str, Runner] = MappingProxyType(
         ),
         "swe_bench": _MINI_SWE_AGENT,
         "swe_mini": _MINI_SWE_AGENT,
+        "webarena": _WEBARENA,
+        "web_mini": _WEBARENA,
     }
 )
 """The suites here that have an upstream runner, by name."""
@@ -90,7 +105,15 @@ class SuiteDefault(Plain):
     context's length is what is wrong. A tool's call is never made again: what broke is shown to the
     model as an exception with the return code -1, and recovering from it is the model's affair.
 
-    State: that of `_rules.completion_again`, `errors`, and `asked`, the empty answers of `step`.
+    webarena, web_mini: WebArena's own run.py. A rate limit is waited for and tried again up to
+    three times, after d, where d starts at 1 s and is multiplied by 2 (1 + u) before each wait, u
+    drawn anew; any other error of a model call ends the task. What an action broke on is shown to
+    the agent, and nothing is sent again. Three equal actions in a row end the run, of typing three
+    equal ones at all. Not rebuilt: its thirty steps (`limits` of a registration), the three answers
+    that cannot be parsed, and what the library below it does by itself.
+
+    State: that of `_rules.completion_again`, `errors`, and `asked`, the empty answers of `step`;
+    of webarena also `delay_us`, `last`, `row` and `typed`, the equal actions.
     Raises ValueError on construction for a suite without a runner, listing those that have one.
     """
 
@@ -108,13 +131,20 @@ class SuiteDefault(Plain):
         self._runner = RUNNERS[suite]
 
     def begin(self) -> State:
-        return {"step": 0, "left": None, "since": 0, "asked": 0, "errors": 0}
+        state = {"step": 0, "left": None, "since": 0, "asked": 0, "errors": 0}
+        if self._runner.same is None:
+            return state
+        return {**state, "delay_us": 0, "last": "", "row": 0, "typed": {}}
 
     def decide(self, state: State, event: StrategyEvent) -> tuple[State, Decision]:
         if not isinstance(event, Attempted):
             return super().decide(state, event)
         seen = event.observation
         if event.view.intent.channel is Channel.TOOL:
+            if self._runner.same is not None:
+                state = _acted(state, event.view.intent)
+                if max([state["row"], *state["typed"].values()]) >= self._runner.same:
+                    return state, Decision(Action.FAIL, f"same action {self._runner.same} times")
             return self._tool(state, seen)
         if seen.answered:
             return self._model_answered(state, event)
@@ -123,6 +153,8 @@ class SuiteDefault(Plain):
             state = {**state, "step": step, "left": None, "since": 0, "asked": 0}
         u = uniform("jitter", *self._kit.chance_key, step, event.view.attempts)
         runner = self._runner
+        if runner.limited is not None:
+            return _limited(state, event, runner.limited, u)
         if runner.waits is not None:
             return state, _waited(runner.waits, event.view.attempts, seen)
         return completion_again(state, event, runner.num_retries, runner.through_sdk, u)
@@ -156,6 +188,29 @@ def _waited(waits: Waits, failed: int, seen: Observation) -> Decision:
     return Decision(Action.RETRY, "tried again", delay_us=waits.wait_us(failed), debit=1)
 
 
+def _limited(state: State, event: Attempted, most: int, u: float) -> tuple[State, Decision]:
+    """`retry_with_exponential_backoff` of rate limits; `u` is uniform in [0, 1)."""
+    first = event.view.attempts == 1
+    if event.observation.status != _RATE_LIMIT:
+        return state, Decision(Action.FAIL, "not tried again: it is no rate limit")
+    if event.view.attempts > most:
+        return state, Decision(Action.FAIL, "retries used up")
+    before_us = SECOND_US if first else state["delay_us"]
+    delay_us = round(before_us * 2 * (1 + u))
+    after = {**state, "delay_us": delay_us}
+    return after, Decision(Action.RETRY, "a rate limit", delay_us=delay_us, debit=1)
+
+
+def _acted(state: State, intent: Intent) -> State:
+    """The state after an action: how many equal ones there were, in a row or of typing at all."""
+    this = f"{intent.target} {intent.args_digest}"
+    typed = dict(state["typed"])
+    if intent.target == _TYPING:
+        typed[this] = typed.get(this, 0) + 1
+    row = state["row"] + 1 if this == state["last"] else 1
+    return {**state, "last": this, "row": row, "typed": typed}
+
+
 def _hopeless(waits: Waits, seen: Observation) -> bool:
     """A context that is too long is told from other 400s by its words, as litellm does."""
     if seen.exception is not None:
@@ -164,6 +219,7 @@ def _hopeless(waits: Waits, seen: Observation) -> bool:
     return seen.status in waits.never or too_long
 
 
+_RATE_LIMIT, _TYPING = 429, "type"
 _TOO_LONG = ("context_length_exceeded", "maximum context length", "prompt is too long")
 
 

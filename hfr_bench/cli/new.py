@@ -137,6 +137,10 @@ def new(folder: Path, suite: str, table17: bool) -> None:
         name=name[:64], suite=suite, checks=checks, agent=agent, matrix=matrix, meant=meant
     )
     write(folder, text)
+    said = plug.diagnose() if hasattr(plug, "diagnose") else None
+    if said is not None and said.ok is not True:  # freezing it may need what is not here
+        told = "\n  ".join([*said.found.splitlines(), *([said.advice] if said.advice else [])])
+        click.echo(f"of suite {suite}, on this machine: {told}", err=True)
 
 
 def write(folder: Path, text: str) -> None:

@@ -6,8 +6,8 @@ import pytest
 
 from hfr_bench import content
 from hfr_bench.baselines.suite_default import RUNNERS, SuiteDefault
-from hfr_bench.model.attempt import Attempted, Observation
-from hfr_bench.model.terms import Action, Channel, End
+from hfr_bench.model.attempt import Attempted, Intent, Observation, StepView
+from hfr_bench.model.terms import Action, Channel, End, SideEffect
 from hfr_bench.recovery.kit import Kit
 from hfr_bench.testing.conformance import check_strategy
 from hfr_bench.testing.fakes import FakeModel, fine, lost, refused
@@ -25,7 +25,9 @@ def tau2(key: int = 0) -> SuiteDefault:
 
 @pytest.mark.parametrize("config", [{}, {"suite": "shopdesk"}, {"suite": "tau"}])
 def test_a_suite_without_a_runner_is_refused_and_told_which_have_one(config: Any) -> None:
-    with pytest.raises(ValueError, match=r"no upstream runner.*has: tau2, swe_bench, swe_mini"):
+    with pytest.raises(
+        ValueError, match=r"no upstream runner.*has: tau2, swe_bench, swe_mini, webarena, web_mini"
+    ):
         SuiteDefault(config, Kit())
 
 
@@ -133,3 +135,66 @@ def test_mini_never_makes_a_tools_call_again() -> None:
 
 def test_mini_keeps_the_rules_of_strategies() -> None:
     check_strategy(mini)
+
+
+def web() -> SuiteDefault:
+    return SuiteDefault({"suite": "web_mini"}, Kit(chance_key=(0,)))
+
+
+def acted(step: int, tool: str, args: str) -> StepView:
+    intent = Intent("i", Channel.TOOL, tool, SideEffect.READ, args, "", "")
+    return view(1, Channel.TOOL, step=step, intent=intent)
+
+
+def test_webarena_waits_for_a_rate_limit_three_times() -> None:
+    arm = web()
+    state, waited = arm.begin(), []
+    for attempt in range(1, 5):
+        state, decision = arm.decide(state, Attempted(view(attempt), refused(429)))
+        waited.append(decision.delay_us / 1_000_000)
+    assert (decision.action, decision.reason) == (Action.FAIL, "retries used up")
+    for before, after in zip([1.0, *waited[:2]], waited[:3], strict=True):
+        assert 2 * before <= after + 1e-6 < 4 * before + 2e-6
+    state, decision = arm.decide(state, Attempted(view(1, step=2), refused(429)))
+    assert 2 <= decision.delay_us / 1_000_000 < 4
+
+
+@pytest.mark.parametrize("seen", [lost(), refused(503), refused(400), refused(401)])
+def test_webarena_ends_a_task_at_any_other_error_of_its_model(seen: Observation) -> None:
+    arm = web()
+    assert arm.decide(arm.begin(), Attempted(view(1), seen))[1].action is Action.FAIL
+
+
+def test_webarena_shows_what_an_action_broke_on() -> None:
+    arm = web()
+    state = arm.begin()
+    for step in range(1, 20):
+        seen = Attempted(acted(step, "click", str(step)), lost())
+        state, decision = arm.decide(state, seen)
+        assert decision.action is Action.REPLAN
+
+
+@pytest.mark.parametrize(
+    ("calls", "ends"),
+    [
+        ("click:a click:a click:a", 3),
+        ("click:a click:a click:b click:a", None),
+        ("type:a click:b type:a click:c type:a", 5),
+        ("click:a click:b click:a click:b click:a", None),
+    ],
+)
+def test_webarena_ends_a_run_at_the_third_equal_action(calls: str, ends: int | None) -> None:
+    arm = web()
+    state, ended = arm.begin(), None
+    for step, call in enumerate(calls.split(), 1):
+        tool, _, args = call.partition(":")
+        seen = Attempted(acted(step, tool, args), fine())
+        state, decision = arm.decide(state, seen)
+        if decision.action is Action.FAIL:
+            ended = step
+            break
+    assert ended == ends
+
+
+def test_webarena_keeps_the_rules_of_strategies() -> None:
+    check_strategy(web)
