@@ -10,6 +10,7 @@ from hfr_bench.model.prereg import FORK
 from hfr_bench.model.schedule import FaultEvent, FaultSchedule
 from hfr_bench.model.terms import Layer
 from hfr_bench.model.web import PREFIX as WEB
+from hfr_bench.model.web import SITE
 
 
 class Delivery(NamedTuple):
@@ -38,7 +39,7 @@ class Agenda:
     def __init__(self, schedule: FaultSchedule) -> None:
         self.counts = Counter((event.layer.value, event.kind) for event in schedule.events)
         self.of_the_ledger = any(e.point.startswith(PREFIX) for e in schedule.events)
-        self.of_the_web = any(e.point.startswith(WEB) for e in schedule.events)
+        self.of_the_web = any(e.point.startswith((WEB, SITE)) for e in schedule.events)
         first = schedule.events[0] if schedule.design == FORK and schedule.events else None
         self.fork = first.injection_id if first else ""
         self._fork_layer = first.layer if first else None

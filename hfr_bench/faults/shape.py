@@ -21,13 +21,14 @@ from hfr_bench.model.schedule import (
     Rewrite,
     Stall,
 )
-from hfr_bench.model.web import Cookieless, Discard, WebEffect
+from hfr_bench.model.web import Cookieless, Discard, Meddle, Refuse, WebEffect
 
 Effect = Respond | Close | Stall | Drip | Cut | Rewrite | Boundary | Break | Altered | WebEffect
 """What a client can meet: any of `Wire`, and for a plugin's own what it looks like."""
 
 TIMEOUT = "Timeout"
 CLOSED = "ConnectionClosed"
+REFUSED = "ConnectError"
 
 REQUEST_ID = "{request_id}"
 """In a kind's texts: an id as providers give their answers; the same for all of an event's."""
@@ -95,6 +96,8 @@ def declared(event: FaultEvent, kind: KindSpec, dialect: str, timeout_us: int) -
             )
         case Close() | Cut():
             return Shape(exception=CLOSED)
+        case Refuse():
+            return Shape(exception=REFUSED)
         case Stall() | Drip() | Late() | Forget():
             stall_us = round(effect.stall_s * 1_000_000)
             exception = TIMEOUT if stall_us >= timeout_us else CLOSED
@@ -102,7 +105,7 @@ def declared(event: FaultEvent, kind: KindSpec, dialect: str, timeout_us: int) -
         case Rewrite():
             return Shape(200, None)
         case (
-            Alter() | Altered() | Stale() | Break() | Cookieless()
+            Alter() | Altered() | Stale() | Break() | Cookieless() | Meddle()
         ):  # held to the truth of its attempt
             return Shape(response_digest=None)
 

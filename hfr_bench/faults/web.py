@@ -14,7 +14,7 @@ from hfr_bench.faults.agenda import Agenda, Delivery
 from hfr_bench.faults.expect import Place, expected
 from hfr_bench.faults.match import Terms
 from hfr_bench.faults.reading import Attempt
-from hfr_bench.faults.shape import CLOSED, TIMEOUT, wire
+from hfr_bench.faults.shape import CLOSED, REFUSED, TIMEOUT, wire
 from hfr_bench.model.effects import Stale
 from hfr_bench.model.record import text_digest
 from hfr_bench.model.schedule import (
@@ -29,7 +29,18 @@ from hfr_bench.model.schedule import (
 from hfr_bench.model.task import FaultPoint
 from hfr_bench.model.terms import Layer, SideEffect
 from hfr_bench.model.trace import TraceEvent
-from hfr_bench.model.web import DIALECT, PREFIX, Cookieless, Discard, Route, WebHit, WebSeen
+from hfr_bench.model.web import (
+    DIALECT,
+    PREFIX,
+    SITE,
+    Cookieless,
+    Discard,
+    Meddle,
+    Refuse,
+    Route,
+    WebHit,
+    WebSeen,
+)
 
 LAYERS = (Layer.TOOL, Layer.SEMANTIC)
 AGENT = "agent"
@@ -47,13 +58,19 @@ _BY_METHOD = {
     "DELETE": SideEffect.IRREVERSIBLE,
 }
 
-Effect = Respond | Discard | Close | Stall | Cut | Rewrite | Stale | Cookieless
+Effect = Respond | Discard | Close | Stall | Cut | Rewrite | Stale | Cookieless | Refuse | Meddle
 
 
 def point(method: str, route: str, purpose: str = AGENT) -> str:
     """The point of a route's requests."""
     whose = "" if purpose == AGENT else f"{purpose}:"
     return f"{PREFIX}{whose}{method} {route}"
+
+
+def site_point(site: str, purpose: str = AGENT) -> str:
+    """The point of calls that need a site; its n-th occurrence is the n-th call of all."""
+    whose = "" if purpose == AGENT else f"{purpose}:"
+    return f"{SITE}{whose}{site}"
 
 
 def fits(pattern: str, path: str) -> bool:
@@ -77,14 +94,19 @@ def level_of(site: str, method: str, path: str, routes: Iterable[Route]) -> Side
 
 
 def fault_points(routes: Iterable[Route]) -> tuple[FaultPoint, ...]:
-    """A point for each method and name; the gravest level of those that share it."""
+    """A point for each method and name, of the gravest level of those that share it; one a site."""
     found: dict[str, FaultPoint] = {}
+    routes = tuple(routes)
     for one in routes:
         at = point(one.method, one.name)
         before = found[at].level if at in found else SideEffect.READ
         level = max(before, one.level, key=list(SideEffect).index)
         found[at] = FaultPoint(point=at, layer=Layer.TOOL, target=one.site, level=level)
-    return tuple(found.values())
+    sites = [
+        FaultPoint(point=site_point(site), layer=Layer.TOOL, target=site)
+        for site in dict.fromkeys(one.site for one in routes)
+    ]
+    return (*found.values(), *sites)
 
 
 def why_not(spec: KindSpec) -> str:
@@ -235,24 +257,28 @@ def audit_web(
 def _paired(
     hits: Sequence[WebHit], events: Iterable[TraceEvent]
 ) -> tuple[list[WebSeen | None], list[str]]:
-    """Each hit with the browser's word: the k-th request of a method and URL is the k-th there."""
-    said: dict[tuple[str, str], list[WebSeen]] = {}
+    """Each hit with the browser's word: the k-th request of a method and URL is the k-th there.
+
+    Those that were refused are counted for themselves: they never came to the proxy.
+    """
+    said: dict[tuple[bool, str, str], list[WebSeen]] = {}
     for event in events:
         body = event.body
         if body.type == "web_seen":
-            said.setdefault((body.method, body.url), []).append(body)
-    taken: dict[tuple[str, str], int] = {}
+            key = (body.exception == REFUSED, body.method, body.url)
+            said.setdefault(key, []).append(body)
+    taken: dict[tuple[bool, str, str], int] = {}
     found: list[WebSeen | None] = []
     for hit in hits:
-        key = (hit.method, hit.url)
+        key = (hit.point.startswith(SITE), hit.method, hit.url)
         number = taken.get(key, 0)
         taken[key] = number + 1
         own = said.get(key, [])
         found.append(own[number] if number < len(own) else None)
     uneven = [
         f"{method} {url}: {count} requests reached the proxy, the browser tells of {len(there)}"
-        for (method, url), count in taken.items()
-        if len(there := said.get((method, url), [])) != count
+        for (refused, method, url), count in taken.items()
+        if len(there := said.get((refused, method, url), [])) != count
     ]
     return found, uneven
 
@@ -261,6 +287,8 @@ def _takes(effect: Effect, hit: WebHit, earlier: Sequence[str]) -> bool:
     """Whether an event could take effect at all, by what the site answered."""
     if isinstance(effect, Cookieless):
         return hit.cookies > 0
+    if isinstance(effect, Meddle):
+        return bool(hit.meddled)
     if isinstance(effect, Stale):
         return hit.page and _old(hit, earlier) is not None
     if isinstance(effect, Rewrite):
@@ -293,8 +321,9 @@ class _Case(NamedTuple):
         match effect:
             case Respond() | Discard():
                 return _answered(effect, seen)
-            case Close() | Cut():
-                return "" if seen.exception in LOST else f"declared no answer, {_told(seen)}"
+            case Close() | Cut() | Refuse():
+                wanted = {REFUSED} if isinstance(effect, Refuse) else LOST
+                return "" if seen.exception in wanted else f"declared no answer, {_told(seen)}"
             case Stall():
                 return self._stalled(effect, seen)
             case Rewrite():
@@ -303,8 +332,8 @@ class _Case(NamedTuple):
                 old = _old(hit, self.earlier)
                 same = seen.exception is None and seen.response_digest == old
                 return "" if same else f"declared an older page, {_told(seen)}"
-            case Cookieless():
-                if hit.passed_cookies:
+            case Cookieless() | Meddle():
+                if hit.passed_cookies and isinstance(effect, Cookieless):
                     return "should have lost its cookies, but the site got some"
                 return _untrue(hit, seen)
 

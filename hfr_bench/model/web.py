@@ -15,6 +15,8 @@ from hfr_bench.model.terms import SideEffect
 DIALECT = "web"
 PREFIX = "web:"
 """Of the points at which requests meet faults: `web:POST new_item`."""
+SITE = "site:"
+"""Of the points at which a call meets a site that takes no connection: `site:shop`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +56,26 @@ class Cookieless(Record):
     forward: Literal[True] = True
 
 
-WebEffect = Discard | Cookieless
+class Refuse(Record):
+    """No connection to the site comes about, for as long as one attempt of a call lasts."""
+
+    type: Literal["refuse"] = "refuse"
+    forward: Literal[False] = False
+
+
+class Meddle(Record):
+    """Somebody else changes something at the sites; then the site gets the request, and answers.
+
+    `what`: a name that the world knows (`ports.web.Meddled`). Where there is nothing to change the
+    event is not met.
+    """
+
+    type: Literal["meddle"] = "meddle"
+    what: str
+    forward: Literal[True] = True
+
+
+WebEffect = Discard | Cookieless | Refuse | Meddle
 
 
 def address(site: str, target: str) -> str:
@@ -71,7 +92,8 @@ class WebHit(Record):
     `upstream_status`, `upstream_digest` are its answer's; `page`: that was a good page (2xx, HTML)
     with something in it. `status`, `response_digest`: what went out; null and "" if nothing whole
     did. `cookies`: how many cookies came, `passed_cookies`: how many the site got. `stall_us`: how
-    long nothing came, on a virtual clock. `injection_id`, `kind`: never read by the audit.
+    long nothing came, on a virtual clock. `meddled`: what else was changed at the sites before it
+    got there. `injection_id`, `kind`: never read by the audit.
     """
 
     type: Literal["web_hit"] = "web_hit"
@@ -94,6 +116,7 @@ class WebHit(Record):
     cookies: int = 0
     passed_cookies: int = 0
     stall_us: int = 0
+    meddled: str = Field(default="", exclude_if=lambda what: not what)
     injection_id: str | None = None
     kind: str | None = None
 

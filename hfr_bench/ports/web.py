@@ -31,3 +31,16 @@ class Fronted(Protocol):
     def browsed(self) -> Sequence[WebSeen]:
         """What the browser says of its requests since this was last asked, in their order."""
         ...
+
+
+@runtime_checkable
+class Meddled(Protocol):
+    """A world in which somebody else can change something while a trial goes on."""
+
+    def meddle(self, what: str) -> str:
+        """Change something at the sites; what was changed, "" if there was nothing to change.
+
+        Called from the proxy's thread, while the trial's waits for an answer. What is changed here
+        is no effect of the call that is under way. Raises ValueError for a name it does not know.
+        """
+        ...

@@ -64,6 +64,7 @@ def test_routes_of_one_name_are_one_point_of_the_gravest_level():
         "web:GET post": SideEffect.READ,
         "web:POST order": SideEffect.IRREVERSIBLE,
         "web:POST cart": SideEffect.QUERYABLE,
+        "site:shop": SideEffect.READ,
     }
 
 

@@ -2,7 +2,7 @@
 
 import threading
 import weakref
-from collections.abc import Mapping
+from collections.abc import Coroutine, Mapping
 from dataclasses import dataclass, replace
 
 from hfr_bench import content
@@ -14,7 +14,7 @@ from hfr_bench.injectors.web.stage import Stage
 from hfr_bench.loopback import LoopThread
 from hfr_bench.model.attempt import Call, Observation
 from hfr_bench.model.schedule import KindSpec
-from hfr_bench.model.web import PREFIX, WebSeen, address
+from hfr_bench.model.web import PREFIX, SITE, Refuse, WebHit, WebSeen, address
 from hfr_bench.ports.calls import CallPort
 from hfr_bench.ports.injector import Scene
 from hfr_bench.ports.web import Fronted
@@ -47,7 +47,7 @@ class WebInjector:
         Raises InfrastructureError for a schedule with web faults before a world without sites.
         """
         fronted = scene.fronted
-        if not any(event.point.startswith(PREFIX) for event in scene.cursor.events):
+        if not any(event.point.startswith((PREFIX, SITE)) for event in scene.cursor.events):
             return inner
         if fronted is None:
             raise InfrastructureError(
@@ -62,7 +62,7 @@ class WebInjector:
         fronted.browsed()  # the first pages are nobody's call
         held.loop.call(held.front.enter(stage))
         self._standing.append(held)
-        return Boundary(inner, stage, fronted, dict(held.front.addresses))
+        return Boundary(inner, stage, fronted, held)
 
     def heal(self) -> None:
         """No fault of this thread's trials any more: what stalls ends, what is late has ended."""
@@ -123,16 +123,26 @@ class Boundary:
     inner: CallPort
     stage: Stage
     fronted: Fronted
-    addresses: Mapping[str, str]
+    held: _Held
 
     def attempt(self, call: Call) -> Observation:
         stage, clock = self.stage, self.stage.scene.clock
         stage.walk.begin(call.point, call.occurrence, call.purpose)
         stage.waited_us = 0
         began_us = clock.now_us()
-        seen = self.inner.attempt(call)
-        for one in self.fronted.browsed():
-            stage.scene.tell(self._named(one))
+        refused = self._refuse()
+        try:
+            seen = self.inner.attempt(call)
+        finally:
+            for hit in refused:
+                self._do(self.held.front.admit(hit.site))
+        browsed = [self._named(one) for one in self.fronted.browsed()]
+        for one in browsed:
+            site = next((hit for hit in refused if one.url.startswith(f"{hit.site}:")), None)
+            if site is not None:  # what it asked for there never came to the proxy
+                stage.scene.tell(site.model_copy(update={"method": one.method, "url": one.url}))
+        for one in browsed:
+            stage.scene.tell(one)
         if not stage.virtual or not stage.waited_us:
             return seen
         spent_us = clock.now_us() - began_us
@@ -141,9 +151,39 @@ class Boundary:
             return replace(seen, exception=TIMEOUT)
         return seen
 
+    def _refuse(self) -> list[WebHit]:
+        """Close the sites that take no connection now; what is known of each request there."""
+        stage, found = self.stage, []
+        for site in self.held.front.sites:
+            at, event = stage.around(site)
+            if event is None or not isinstance(stage.effect(event), Refuse):
+                continue
+            self._do(self.held.front.refuse(site))
+            hit = WebHit(
+                site=site,
+                method="",
+                url="",
+                point=at.point,
+                occurrence=at.occurrence,
+                attempt=at.attempt,
+                at_us=stage.scene.clock.now_us(),
+                told=True,
+                injection_id=event.injection_id,
+                kind=event.kind,
+            )
+            found.append(hit)
+        return found
+
+    def _do(self, work: Coroutine[object, object, None]) -> None:
+        """Something of the proxy's, in its own loop."""
+        try:
+            self.held.loop.call(work, _START_S)
+        except (OSError, TimeoutError) as error:
+            raise InfrastructureError(f"the web proxy cannot listen any more: {error}") from error
+
     def _named(self, seen: WebSeen) -> WebSeen:
         """A request of a site's by the site's name, as the proxy tells of it."""
-        for site, base in self.addresses.items():
+        for site, base in self.held.front.addresses.items():
             if seen.url.startswith(f"{base}/"):
                 return seen.model_copy(update={"url": address(site, seen.url.removeprefix(base))})
         return seen

@@ -6,6 +6,7 @@ kept is closed without an answer; over a new one it does not.
 
 import asyncio
 import contextlib
+import socket
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
@@ -23,7 +24,7 @@ from hfr_bench.loopback import Handler, listen
 from hfr_bench.model.effects import Stale
 from hfr_bench.model.record import text_digest
 from hfr_bench.model.schedule import Close, Cut, FaultEvent, Respond, Rewrite, Stall
-from hfr_bench.model.web import Cookieless, Discard, Route, WebHit, address
+from hfr_bench.model.web import Cookieless, Discard, Meddle, Route, WebHit, address
 
 _ERRORS = (aiohttp.ClientError, TimeoutError, OSError)
 _CONNECT_S = 10.0
@@ -85,6 +86,7 @@ class Front:
     _runners: list[web.ServerRunner] = field(default_factory=list)
     _tasks: set[asyncio.Task[object]] = field(default_factory=set)
     _gone: asyncio.Event = field(default_factory=asyncio.Event)
+    _held: dict[str, socket.socket] = field(default_factory=dict)
 
     async def start(self) -> dict[str, str]:
         """Listen; returns the addresses that take the sites' places. Raises OSError."""
@@ -103,6 +105,27 @@ class Front:
             self.addresses[site] = f"http://127.0.0.1:{port}"
         return dict(self.addresses)
 
+    async def refuse(self, site: str) -> None:
+        """Take no connection for a site, until `admit`. Its port stays ours. Raises OSError."""
+        runner = self._runners[list(self.sites).index(site)]
+        for listening in tuple(runner.sites):
+            await listening.stop()
+        held = socket.socket()
+        held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        held.bind(("127.0.0.1", self._port(site)))  # bound, and not listening: refused
+        self._held[site] = held
+
+    async def admit(self, site: str) -> None:
+        """Take connections for a site again. Raises OSError. Idempotent."""
+        held = self._held.pop(site, None)
+        if held is not None:
+            runner = self._runners[list(self.sites).index(site)]
+            await web.TCPSite(runner, "127.0.0.1", self._port(site)).start()
+            held.close()
+
+    def _port(self, site: str) -> int:
+        return int(self.addresses[site].rpartition(":")[2])
+
     async def enter(self, stage: Stage) -> None:
         """A trial begins."""
         self._gone.clear()
@@ -113,6 +136,8 @@ class Front:
         if self.stage is not None:
             self.stage.on = False
         self._gone.set()
+        for site in tuple(self._held):
+            await self.admit(site)
         if waiting := set(self._tasks):
             _, late = await asyncio.wait(waiting, timeout=limit_s)
             for task in late:
@@ -172,6 +197,10 @@ class Front:
         if isinstance(effect, Respond):
             return await self._answered(passing, effect)
         real = None
+        if isinstance(effect, Meddle):
+            loop = asyncio.get_running_loop()
+            what = await loop.run_in_executor(None, passing.stage.meddle, effect.what)
+            passing.hit = passing.hit.model_copy(update={"meddled": what})
         if effect is None or effect_lands(effect):
             real = await self._site(passing, effect)
         if isinstance(effect, Close | Stall):

@@ -4,12 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
-from hfr_bench.faults.web import Effect, Walk, effect_of, point, route_of
+from hfr_bench.faults.web import Effect, Walk, effect_of, point, route_of, site_point
 from hfr_bench.injectors._trail import Coordinate
 from hfr_bench.model.schedule import FaultEvent
 from hfr_bench.model.terms import ClockKind
 from hfr_bench.model.web import Route
 from hfr_bench.ports.injector import Scene
+from hfr_bench.ports.web import Meddled
 
 
 @dataclass(slots=True)
@@ -46,6 +47,17 @@ class Stage:
         """The event that is live there."""
         now_us = self.scene.clock.now_us()
         return self.scene.cursor.at(*at[:3], target=site, now_us=now_us)
+
+    def around(self, site: str) -> tuple[Coordinate, FaultEvent | None]:
+        """Where in the trial the call under way is, as a call that needs a site; its event."""
+        name = site_point(site, self.walk.purpose)
+        at = Coordinate(name, *self.walk.next(name), told=True)
+        return at, self.event(at, site)
+
+    def meddle(self, what: str) -> str:
+        """Have the world changed; what was, "" if nothing."""
+        world = self.scene.fronted
+        return world.meddle(what) if isinstance(world, Meddled) else ""
 
     def effect(self, event: FaultEvent) -> Effect:
         """What it does."""

@@ -67,6 +67,13 @@ class WebShop:
         self._told += len(found)
         return found
 
+    def meddle(self, what: str) -> str:
+        """The first item is another; nothing is, if there is none."""
+        if not self.state.items:
+            return ""
+        self.state.items[0] = {"title": what}
+        return "items/1"
+
     def reset(self, task_id: str) -> str:
         self.state.items.clear()
         self.state.seen.clear()
@@ -81,6 +88,8 @@ class WebShop:
         before, base = len(self.state.items), self.addresses[SITE]
         if tool == "goto":
             self.do("goto", url=base + str(arguments["path"]))
+        elif tool == "scroll":
+            self.do("scroll", direction="down")
         elif tool == "login":
             self.do("goto", url=f"{base}/login")
             self.do("type", role="textbox", name="Name", text=arguments["name"])

@@ -20,7 +20,7 @@ HORIZON = 8
 
 
 def drawn(name: str, seed: int, routes) -> FaultSchedule:
-    matrix = FaultMatrix(name="one", mixes=(Mix(points=("web:*",), kinds={name: 1.0}),))
+    matrix = FaultMatrix(name="one", mixes=(Mix(points=("web:*", "site:*"), kinds={name: 1.0}),))
     draw = Draw("web", "t", seed, "p", 0.5)
     return generate(draw, fault_points(routes), matrix, KINDS, HORIZON)
 

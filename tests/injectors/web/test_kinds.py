@@ -3,7 +3,7 @@
 import pytest
 
 from hfr_bench import content
-from hfr_bench.faults.web import AGENT, point
+from hfr_bench.faults.web import AGENT, point, site_point
 from hfr_bench.model.schedule import FaultEvent, Lasts
 
 KINDS = content.kinds()
@@ -214,3 +214,58 @@ def test_dead_cookies_are_dead_at_pages_without_a_route_too(trial, shop):
     (seen,) = now.call("goto", path="/whoami")  # no route of the proxy's
     assert "nobody" in seen.body
     now.end()
+
+
+def refusal(n: int, lasts: int = 1) -> FaultEvent:
+    return event("web_refused", n=n, lasts=lasts).model_copy(update={"point": site_point("shop")})
+
+
+def test_a_refused_call_reaches_nobody_and_the_next_attempt_does(trial, shop):
+    now = trial(refusal(2), event("web_503", n=2))
+    assert now.call("add")[0].answered
+    lost, busy, done = now.call("add", tries=3)
+    assert (lost.answered, lost.exception) == (False, "ConnectError")
+    assert (busy.status, done.answered) == (503, True)  # the first form of the step that came
+    assert len(shop.state.items) == 2
+    good(now.end(), "web_refused")
+
+
+def test_a_refusal_lasts_for_attempts_and_ends_with_the_trial(trial, shop):
+    now = trial(refusal(1, lasts=2), refusal(3))
+    assert [one.answered for one in now.call("goto", path="/", tries=3)] == [False, False, True]
+    assert now.call("goto", path="/")[0].answered
+    assert not now.call("goto", path="/")[0].answered
+    now.injector.heal()
+    assert shop.driver.look(f"{shop.addresses['shop']}/", "").count("Home") == 1
+    good(now.end(), "web_refused", reached=2)
+
+
+def test_a_call_that_asks_for_nothing_meets_no_refusal(trial, shop):
+    now = trial(refusal(1))
+    now.call("scroll")
+    good(now.end(), "web_refused", reached=0)
+
+
+def test_reads_for_the_strategy_are_not_refused_in_the_agents_place(trial):
+    now = trial(refusal(2))
+    for _ in range(3):
+        assert now.call("goto", path="/", purpose="reconcile")[0].answered
+    assert now.call("goto", path="/")[0].answered
+    assert not now.call("goto", path="/")[0].answered
+    good(now.end(), "web_refused")
+
+
+def test_something_else_happens_at_the_site_before_a_form(trial, shop):
+    now = trial(event("web_sold_out", n=2))
+    now.call("add")
+    assert now.call("add")[0].answered
+    assert shop.state.items[0] == {"title": "sold_out"}
+    assert len(shop.state.items) == 2
+    assert [hit.meddled for hit in now.hits if hit.meddled] == ["items/1"]
+    good(now.end(), "web_sold_out")
+
+
+def test_where_there_is_nothing_to_change_nothing_is_met(trial, shop):
+    now = trial(event("web_sold_out"))
+    now.call("add")
+    good(now.end(), "web_sold_out", reached=0)

@@ -10,7 +10,14 @@ from hfr_bench.model.web import Route, WebSeen
 from hfr_bench.suites.webarena.acting import contracts
 from hfr_bench.suites.webarena.acting.offer import Offer
 from hfr_bench.suites.webarena.browse.actions import Action, BadActionError, Verb, action_of
-from hfr_bench.suites.webarena.browse.driver import BrowserError, Cookie, Driver, View, find
+from hfr_bench.suites.webarena.browse.driver import (
+    REFUSED,
+    BrowserError,
+    Cookie,
+    Driver,
+    View,
+    find,
+)
 from hfr_bench.suites.webarena.browse.witness import browsed
 
 BACK = 3
@@ -38,6 +45,7 @@ class Browsing:
         self._driver = driver()
         self._view = View("about:blank")
         self._asked = 0
+        self._before = 0
 
     @property
     def urls(self) -> Mapping[str, str]:
@@ -72,6 +80,7 @@ class Browsing:
     def _did(self, tool: str, arguments: Mapping[str, Any]) -> View | Observation:
         """Carry a call out: the page that an action led to, or an answer that is none of it."""
         given = dict(arguments)
+        self._before = len(self._driver.har()["log"]["entries"])
         try:
             if tool == contracts.READ_BACK:
                 return self._read_back(given)
@@ -132,13 +141,20 @@ class Browsing:
     def _seen(self, view: View, *, changed: bool) -> Observation:
         """What the runtime is told. A page that does not come, or a 5xx, is no answer."""
         if view.exception:
-            return Observation(answered=False, exception=view.exception)
+            return Observation(answered=False, exception=view.exception, sent=self._sent(view))
         body = contracts.answer(view, self._text(view))
         status = view.status or 200
         if status >= 500:
             return Observation(answered=False, status=status, body=body, headers=view.headers)
         refused = not changed and (bool(view.problem) or status >= 400)
         return Observation(answered=True, status=200, body=body, payload=body, domain_error=refused)
+
+    def _sent(self, view: View) -> bool:
+        """Whether anything of the last call may have reached a site: unless all was refused."""
+        if view.exception != REFUSED:
+            return True
+        asked = self._driver.har()["log"]["entries"][self._before :]
+        return any(one.get("_failureText") != REFUSED for one in asked)
 
     def _carried(self, action: Action) -> View:
         """Raises InfrastructureError: the browser itself is gone, so nothing was measured."""

@@ -18,9 +18,11 @@ from hfr_bench.suites.webarena.mini.grading import Graded, graded
 from hfr_bench.suites.webarena.mini.tunnel import TIMEOUT_S, Tunnel
 from hfr_bench.suites.webarena.urls import sites_at
 
+SOLD_OUT = "sold_out"
+
 
 class WebWorld(Browsing):
-    """Implements `ports.suite.World` and `ports.web.Fronted`.
+    """Implements `ports.suite.World`, `ports.web.Fronted` and `ports.web.Meddled`.
 
     `sites`: where the sites are, by name. `behind` puts something in front of them, such as a
     proxy that injects faults; `urls` is where the driver goes.
@@ -68,6 +70,12 @@ class WebWorld(Browsing):
         names = tuple(f"{one['table']}/{one['key']}" for one in changed)
         key = effects.natural_key(changed, content.settings()["effects"])
         return Execution(self._seen(view, changed=bool(names)), names, told["state"], key)
+
+    def meddle(self, what: str) -> str:
+        """`sold_out`: what lies in the cart is sold to somebody else."""
+        if what != SOLD_OUT:
+            raise ValueError(f"nothing called {what!r} can happen here; there is: {SOLD_OUT}")
+        return str(self._host.request("meddle", {"what": what}, TIMEOUT_S)["changed"])
 
     def user(self, task_id: str, act: UserAct) -> ScriptedUser:
         """Nobody: it shows the first page, and hears that all is done."""

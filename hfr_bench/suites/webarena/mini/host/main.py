@@ -4,9 +4,10 @@ Request  {"id": n, "op": "...", ...}
 Answer   {"id": n, "ok": true, ...}  or  {"id": n, "ok": false, "error": {"type", "message"}}
 
 Ops: hello; init {tables, sessions}; reset; http {site, method, target, headers, body: base64};
-changes; state. The sites' pages travel through `http`: a container without a network has no port
-to offer. A bad request is answered and survived. Stdout carries the protocol alone. With
-`--serve PORT` and tables in JSON on stdin a small server serves the sites instead (`serve.py`).
+changes; state; meddle {what}. The sites' pages travel through `http`: a container without a
+network has no port to offer. A bad request is answered and survived. Stdout carries the protocol
+alone. With `--serve PORT` and tables in JSON on stdin a small server serves the sites instead
+(`serve.py`).
 """
 
 import base64
@@ -49,6 +50,7 @@ class Host:
             "http": self._http,
             "changes": self._changes,
             "state": self._state,
+            "meddle": self._meddle,
         }
 
     def answer(self, line: str) -> Answer:
@@ -98,6 +100,13 @@ class Host:
     def _changes(self, _request: Request) -> Answer:
         changed, state = self._store.changes()
         return {"changed": changed, "state": state}
+
+    def _meddle(self, request: Request) -> Answer:
+        """Something that nobody at a site asked for."""
+        what = _field(request, "what", str)
+        if what != "sold_out":
+            raise HostError("bad_request", f"`what` must be sold_out, not {what!r}")
+        return {"changed": self._store.sell_out()}
 
     def _state(self, _request: Request) -> Answer:
         tables, state = self._store.state()

@@ -146,6 +146,20 @@ class Store:
                     found.append({"table": table, "key": key, **change})
         return found, digest(self._seen)
 
+    def sell_out(self) -> str:
+        """All that lies in carts is sold to somebody else: what there was, "" if nothing was.
+
+        It is nobody's request, so that `changes` does not tell of it.
+        """
+        table = "shop_products"
+        there = "stock > 0 AND sku IN (SELECT sku FROM shop_cart)"
+        gone = [row["sku"] for row in self.rows(f"SELECT sku FROM {table} WHERE {there}")]  # noqa: S608 - ours
+        if gone:
+            self.run(f"UPDATE {table} SET stock = 0 WHERE {there}")  # noqa: S608 - ours
+            self.commit()
+            self._seen = {**self._seen, table: _read(self._open)[table]}
+        return ", ".join(sorted(gone))
+
     def state(self) -> tuple[dict[str, list[Row]], str]:
         """Every row of the world by table, in the order of the keys, and the digest of it all."""
         read = _read(self._open)
