@@ -58,6 +58,19 @@ VERBS = {
 }
 
 
+COUNTING = ("report", "compare", "look")
+"""Verbs that multiply matrices and start no programs."""
+
+
+def _one_thread() -> None:
+    """Linear algebra in one thread, unless somebody has said otherwise; read as numpy is loaded.
+
+    The matrices of a report are small: more threads mostly wait for each other, busily.
+    """
+    for name in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ.setdefault(name, "1")
+
+
 class _Lazy(click.Group):
     """A group that imports a verb when it is called."""
 
@@ -67,6 +80,8 @@ class _Lazy(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in VERBS:
             return None
+        if cmd_name in COUNTING:
+            _one_thread()
         module, attribute = VERBS[cmd_name][0].split(":")
         command: click.Command = getattr(import_module(f"hfr_bench.cli.{module}"), attribute)
         return command

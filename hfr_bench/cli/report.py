@@ -9,6 +9,7 @@ from hfr_bench.cli.options import min_valid_option
 from hfr_bench.errors import BadInputError
 from hfr_bench.lab.analyse import analyse
 from hfr_bench.lab.execute import check_owner
+from hfr_bench.lab.ingest import collector_paused
 from hfr_bench.lab.mixes import check
 from hfr_bench.lab.register import Experiment, check_content, load
 from hfr_bench.lab.review.summary import with_review
@@ -41,6 +42,7 @@ from hfr_bench.model.report import Report
 )
 @min_valid_option
 @click.option("--full", is_flag=True, help="Text: every rate, metric and interval (132 columns).")
+@collector_paused()
 def report(
     folder: Path,
     form: str,

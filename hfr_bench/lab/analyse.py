@@ -42,8 +42,9 @@ from hfr_bench.model.report import (
     Report,
 )
 from hfr_bench.model.schedule import FaultSchedule, KindSpec
-from hfr_bench.model.trial import PlanRow, TrialResult
+from hfr_bench.model.trial import PlanRow, TrialResult, named
 from hfr_bench.stats.bootstrap import Unit, draw, units
+from hfr_bench.stats.columns import Columns
 from hfr_bench.stats.estimate import Setting, estimate
 
 ORACLE = "oracle_recovery"
@@ -78,8 +79,8 @@ def analyse(
     silent = tuple(sorted({row.kind for row in audits if kinds[row.kind].silent}))
     apart = _apart(rows, main, schedules, kinds) if silent else {}
     drawn = drawn_units(prereg, rows, units(main))
-    setting = _setting(prereg, lock, drawn)
-    estimates, contrasts = _estimate(prereg, setting, rates, main, apart)
+    setting, table = _setting(prereg, lock, drawn), Columns(main)
+    estimates, contrasts = _estimate(prereg, setting, rates, table, apart)
     checks = controls(prereg, ran, audits, audited.found)
     sound = complete, valid = not (chosen.lacking or audited.bad), _valid(checked, checks)
     return Report(
@@ -93,12 +94,12 @@ def analyse(
         contrasts=tuple(contrasts),
         **_claims((prereg, lock, stage), contrasts, sound, main, drawn, rows, schedules),
         audit=audits,
-        **further(prereg, setting, ran),
+        **further(prereg, setting, ran, table),
         **by_kind(prereg, setting, singles(ran, schedules, kinds), kinds, mixes),
         **_our_side((prereg, lock), rows, facts, chosen, main, store.folder),
         controls=checks,
         **on_the_way(prereg, rates, ran, silent),
-        **findings(prereg, lock, setting, rates, ran),
+        **findings(prereg, lock, setting, rates, ran, table),
     )
 
 
@@ -198,21 +199,24 @@ def _estimate(
     prereg: Preregistration,
     shared: Setting,
     rates: Sequence[float],
-    main: Sequence[TrialResult],
+    table: Columns,
     apart: Mapping[str, Sequence[TrialResult]],
 ) -> tuple[list[Estimate], list[PairedEstimate]]:
     """Each rate, and all rates above 0 taken together, over one weight matrix.
 
-    `apart`: trials whose numbers are made once more, by pool (see `pools`).
+    `table`: of all trials but the controls. `apart`: trials of it whose numbers are made once more,
+    by pool (see `pools`).
     """
     estimates: list[Estimate] = []
     contrasts: list[PairedEstimate] = []
+    main = table.trials
 
     def add(trials: Iterable[TrialResult], rate: float, pool: str = "") -> None:
         arms: dict[str, list[TrialResult]] = {arm.name: [] for arm in prereg.arms}
         for trial in trials:
             arms[trial.arm].append(trial)
-        found, compared = estimate(arms, replace(shared, rate=rate))
+        picked = {arm: table.pick(trials) for arm, trials in arms.items()}
+        found, compared = estimate(picked, replace(shared, rate=rate))
         label = {"rate": None, "pool": pool} if pool else {}
         estimates.extend(one.model_copy(update=label) for one in found)
         contrasts.extend(one.model_copy(update=label) for one in compared)
@@ -292,16 +296,16 @@ def _oriented(
 
 def _ran(rows: Sequence[PlanRow], facts: Iterable[Facts], chosen: Chosen) -> list[Ran]:
     """The analysed trials in the order of the plan, each result in its planned place."""
-    by_path = {one.checked.file.path: one for one in facts}
+    found = {id(one.checked): one for one in facts}  # themselves: `chosen` is of these
     ran = []
     for row in rows:
         checked = chosen.trials.get(row.trial.trial_id)
         if checked is None or checked.result is None:
             continue
-        result, planned = checked.result, row.trial.identity()
-        if any(getattr(result, name) != value for name, value in planned.items()):
-            result = result.model_copy(update=planned)
-        ran.append(Ran(row, by_path[checked.file.path], result))
+        result = checked.result
+        if named(result) != named(row.trial):
+            result = result.model_copy(update=row.trial.identity())
+        ran.append(Ran(row, found[id(checked)], result))
     return ran
 
 

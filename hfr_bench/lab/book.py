@@ -1,10 +1,10 @@
 """The frozen schedules of an experiment: written once, read line by line."""
 
-import json
 from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
 
+import msgspec
 from pydantic import ValidationError
 
 from hfr_bench.errors import BadInputError
@@ -52,11 +52,9 @@ class ScheduleBook:
     def digest(self) -> str:
         """Over all lines in the order of their ids: SHA-256 of their canonical JSON (RFC 8785).
 
-        A list of strings is canonical as Python's C encoder writes it; there may be 100 MB of them.
+        A list of strings is canonical as msgspec writes it; there may be 100 MB of them.
         """
-        lines = [self._lines[key] for key in sorted(self._lines)]
-        text = json.dumps(lines, ensure_ascii=False, separators=(",", ":"))
-        return text_digest(text)
+        return text_digest(msgspec.json.encode([self._lines[key] for key in sorted(self._lines)]))
 
 
 def read_book(folder: Path) -> ScheduleBook:

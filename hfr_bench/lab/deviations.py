@@ -42,10 +42,8 @@ def deviations(
         chosen: the rounds that count.
         folder: whose run log tells the versions.
     """
-    last = {one.checked.file.path for one in facts} & {
-        checked.file.path for checked in chosen.trials.values()
-    }
-    counted = [one for one in facts if one.checked.file.path in last]
+    last = {id(checked) for checked in chosen.trials.values()}  # themselves: chosen among these
+    counted = [one for one in facts if id(one.checked) in last]
     found = [
         *_amended(prereg, lock),
         *_blocks(rows, chosen, counted),
@@ -154,13 +152,12 @@ def _faults(rows: Sequence[PlanRow], counted: Iterable[Facts]) -> Iterator[Devia
     control = {(row.trial.pair_group, row.trial.arm) for row in rows if row.control is not None}
     sums: dict[str, Counter[str]] = {}
     for one in counted:
-        if (one.checked.file.group, one.checked.file.arm) in control:
+        if (one.checked.file.group, one.checked.file.arm) in control or not one.audit.sums:
             continue
-        for kind in one.audit.sums.values():
-            cell = sums.setdefault(one.audit.arm, Counter())
-            cell["scheduled"] += kind.scheduled
-            cell["reached"] += kind.reached
-            cell["right"] += kind.delivered + kind.masked
+        kinds, cell = one.audit.sums.values(), sums.setdefault(one.audit.arm, Counter())
+        cell["scheduled"] += sum([kind.scheduled for kind in kinds])
+        cell["reached"] += sum([kind.reached for kind in kinds])
+        cell["right"] += sum([kind.delivered + kind.masked for kind in kinds])
     wrong = {arm: cell["reached"] - cell["right"] for arm, cell in sums.items()}
     if any(wrong.values()):
         yield DeviationRow(

@@ -13,6 +13,9 @@ from hfr_bench.model.report import Report
 from hfr_bench.model.trial import TrialResult
 from hfr_bench.stats.metrics import outcome
 
+End = tuple[bool, int, str]
+"""Whether a trial succeeded, its harm, and how it ended."""
+
 SHOWN = 2
 """Pairs of each sort that a contrast shows."""
 SORTS: tuple[Sort, ...] = ("won", "lost", "harm", "end")
@@ -38,25 +41,26 @@ def disagreements(
         main: graded trials of the last complete rounds, controls left out.
         seed: the preregistration's digest, which keys the choice of those that are shown.
     """
-    groups: dict[str, dict[str, TrialResult]] = {}
+    groups: dict[str, dict[str, tuple[TrialResult, End]]] = {}
     for result in main:
         if result.rate > 0:
-            groups.setdefault(result.pair_group, {})[result.arm] = result
+            groups.setdefault(result.pair_group, {})[result.arm] = result, end_of(result)
     return tuple(_row(arm, against, groups, seed) for arm, against in pairs)
 
 
 def _row(
-    arm: str, against: str, groups: Mapping[str, Mapping[str, TrialResult]], seed: str
+    arm: str, against: str, groups: Mapping[str, Mapping[str, tuple[TrialResult, End]]], seed: str
 ) -> DisagreementRow:
     found: dict[Sort, list[tuple[float, TrialResult, TrialResult]]] = {name: [] for name in SORTS}
     pairs = 0
     for name, trials in groups.items():
         if arm in trials and against in trials:
             pairs += 1
-            sort = sort_of(trials[arm], trials[against])
+            (ours, mine), (theirs, other) = trials[arm], trials[against]
+            sort = _sort(mine, other)
             if sort is not None:
                 key = uniform("disagreement", seed, arm, against, name)
-                found[sort].append((key, trials[arm], trials[against]))
+                found[sort].append((key, ours, theirs))
     shown = tuple(
         _told(sort, ours, theirs)
         for sort, of in found.items()
@@ -68,12 +72,21 @@ def _row(
 
 def sort_of(ours: TrialResult, theirs: TrialResult) -> Sort | None:
     """In what two graded trials of a pair disagree; None if in nothing."""
-    one, other = outcome(ours), outcome(theirs)
-    if one.succeeded != other.succeeded:
-        return "won" if one.succeeded else "lost"
-    if one.harm != other.harm:
-        return "harm"
-    return None if one.end is other.end else "end"
+    return _sort(end_of(ours), end_of(theirs))
+
+
+def end_of(trial: TrialResult) -> End:
+    """What two graded trials are compared by. Raises ValueError for a void."""
+    of = outcome(trial)
+    return of.succeeded, of.harm, of.end
+
+
+def _sort(ours: End, theirs: End) -> Sort | None:
+    if ours == theirs:
+        return None
+    if ours[0] != theirs[0]:
+        return "won" if ours[0] else "lost"
+    return "harm" if ours[1] != theirs[1] else "end"
 
 
 def _told(sort: Sort, ours: TrialResult, theirs: TrialResult) -> Disagreement:

@@ -8,6 +8,7 @@ from hfr_bench.lab.controls import Ran
 from hfr_bench.lab.disagree import disagreements
 from hfr_bench.lab.fronts import fronts
 from hfr_bench.model.prereg import Lock, Preregistration
+from hfr_bench.stats.columns import Columns
 from hfr_bench.stats.estimate import Setting
 
 
@@ -17,13 +18,16 @@ def findings(
     setting: Setting,
     rates: Sequence[float],
     ran: Sequence[Ran],
+    table: Columns,
 ) -> dict[str, Any]:
-    """Of all analysed trials but the harness's own controls, in the order of the plan."""
+    """Of all analysed trials but the harness's own controls, in the order of the plan.
+
+    `table`: their results.
+    """
     main = [one for one in ran if one.row.control is None]
-    results = [one.result for one in main]
     arms = [arm.name for arm in prereg.arms]
     return {
-        "fronts": fronts(prereg, setting, rates, results),
+        "fronts": fronts(prereg, setting, rates, table),
         "beliefs": belief_rows(arms, ((one.result.arm, one.facts.believed) for one in main)),
-        "disagreements": disagreements(setting.pairs, results, lock.prereg_digest),
+        "disagreements": disagreements(setting.pairs, table.trials, lock.prereg_digest),
     }

@@ -13,34 +13,42 @@ from hfr_bench.model.prereg import Preregistration
 from hfr_bench.model.report import POOLED
 from hfr_bench.model.trial import TrialResult
 from hfr_bench.model.worth import PriceRatios
+from hfr_bench.stats.columns import Columns, Picked
 from hfr_bench.stats.estimate import Setting, estimate
 from hfr_bench.stats.further import FURTHER, FURTHER_PAIRED, Judged
 from hfr_bench.stats.utility import coverage, utilities
 
 ORACLE = "oracle_recovery"
-Arms = dict[str, list[Judged]]
+Arms = dict[str, Picked]
 
 
-def further(prereg: Preregistration, setting: Setting, ran: Iterable[Ran]) -> dict[str, Any]:
+def further(
+    prereg: Preregistration, setting: Setting, ran: Iterable[Ran], table: Columns
+) -> dict[str, Any]:
     """The report's fields `further`, `further_contrasts`, `utility` and `coverage`.
 
     Args:
         prereg: its arms, baseline and prices.
         setting: the one weight matrix; its rate is a blank.
         ran: the analysed trials, controls included (they are left out).
+        table: the results of the others.
     """
     main = [one for one in ran if one.row.control is None]
     calm = {_twin(one.result): one.result for one in main if one.result.rate == 0}
     judged = [Judged(one.result, one.facts.measures, calm.get(_twin(one.result))) for one in main]
+    more = Columns(judged)
     rates = sorted({one.result.rate for one in judged if one.result.rate > 0})
-    pooled = _arms(prereg, (one for rate in rates for one in judged if one.result.rate == rate))
+    pooled = _arms(
+        prereg, more, (one for rate in rates for one in judged if one.result.rate == rate)
+    )
     made: dict[str, Any] = {"further": (), "further_contrasts": ()}
     if calm:
-        _add(made, _arms(prereg, (o for o in judged if o.result.rate == 0)), setting, {"rate": 0.0})
+        without = _arms(prereg, more, (one for one in judged if one.result.rate == 0))
+        _add(made, without, setting, {"rate": 0.0})
     if not rates:
         return made
     _add(made, pooled, setting, {"rate": None, "pool": POOLED})
-    results = {arm: [one.result for one in trials] for arm, trials in pooled.items()}
+    results = {arm: table.pick(one.result for one in trials) for arm, trials in pooled.items()}
     told = [arm.name for arm in prereg.arms if arm.strategy == ORACLE]
     prices = prereg.analysis.prices or PriceRatios()
     baseline = prereg.analysis.baseline
@@ -56,11 +64,11 @@ def _twin(trial: TrialResult) -> tuple[str, str, int, str]:
     return trial.suite, trial.task_id, trial.seed, trial.arm
 
 
-def _arms(prereg: Preregistration, trials: Iterable[Judged]) -> Arms:
-    arms: Arms = {arm.name: [] for arm in prereg.arms}
+def _arms(prereg: Preregistration, table: Columns, trials: Iterable[Judged]) -> Arms:
+    arms: dict[str, list[Judged]] = {arm.name: [] for arm in prereg.arms}
     for trial in trials:
         arms[trial.result.arm].append(trial)
-    return arms
+    return {arm: table.pick(found) for arm, found in arms.items()}
 
 
 def _add(made: dict[str, Any], arms: Arms, setting: Setting, where: dict[str, Any]) -> None:

@@ -56,10 +56,10 @@ def _exposure(
             continue
         cell = sums[one.row.trial.arm, one.row.trial.rate]
         cell["trials"] += 1
-        for kind in one.facts.audit.sums.values():
-            cell["scheduled"] += kind.scheduled
-            cell["reached"] += kind.reached
-            cell["delivered"] += kind.delivered
+        kinds = one.facts.audit.sums.values()
+        cell["scheduled"] += sum([kind.scheduled for kind in kinds])
+        cell["reached"] += sum([kind.reached for kind in kinds])
+        cell["delivered"] += sum([kind.delivered for kind in kinds])
     names = ("trials", "scheduled", "reached", "delivered")
     return tuple(
         {"arm": arm, "rate": rate} | {name: cell[name] for name in names}

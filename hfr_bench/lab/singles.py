@@ -10,6 +10,7 @@ one leads to. All arms of a pair group are in, or none.
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
 from typing import NamedTuple
 
 from hfr_bench.lab.controls import Ran
@@ -57,7 +58,8 @@ def singles(
             calm.setdefault(_place(one), {})[one.result.arm] = one
         else:
             groups.setdefault(one.row.trial.pair_group, []).append(one)
-    ways = {place: _way(found.values()) for place, found in calm.items()}
+    steps = _Steps()
+    ways = {place: _way(found.values(), steps) for place, found in calm.items()}
     made: dict[tuple[str, bool | None, str], list[tuple[TrialResult, TrialResult]]] = {}
     for group in groups.values():
         place = _place(group[0])
@@ -67,23 +69,27 @@ def singles(
         onsets = _onsets(schedules(group[0].row.trial.schedule_id).events, ways[place])
         if len(onsets) == 1:
             _sort(onsets[0], group, twins, made)
-    return _calm(calm, main)._replace(singles=tuple(_singles(made, kinds, main)))
+    return _calm(calm, main, steps)._replace(singles=tuple(_singles(made, kinds, main)))
 
 
 def _place(one: Ran) -> Place:
     return one.result.suite, one.result.task_id, one.result.seed
 
 
-def _way(twins: Iterable[Ran]) -> Counter[str]:
+class _Steps(dict[tuple[str, ...], Counter[str]]):
+    """How often a course comes to each point; worked out once for all trials that went it."""
+
+    def __missing__(self, course: tuple[str, ...]) -> Counter[str]:
+        made = self[course] = Counter(asked.rpartition(" ")[0] for asked in course)
+        return made
+
+
+def _way(twins: Iterable[Ran], steps: _Steps) -> Counter[str]:
     """How often any arm's fault-free twin comes to each point: the most of all arms."""
     most: Counter[str] = Counter()
-    for one in twins:
-        most |= _steps(one)
+    for course in {one.facts.path.asked for one in twins}:
+        most |= steps[course]
     return most
-
-
-def _steps(one: Ran) -> Counter[str]:
-    return Counter(asked.rpartition(" ")[0] for asked in one.facts.path.asked)
 
 
 def _onsets(events: Iterable[FaultEvent], way: Mapping[str, int]) -> list[FaultEvent]:
@@ -95,6 +101,7 @@ def _onsets(events: Iterable[FaultEvent], way: Mapping[str, int]) -> list[FaultE
     ]
 
 
+@cache
 def _of_step(point: str) -> str:
     for prefix in _WITH_THE_TOOL:
         if point.startswith(prefix):
@@ -138,16 +145,13 @@ def _singles(
         )
 
 
-def _calm(calm: Mapping[Place, Mapping[str, Ran]], main: Iterable[Ran]) -> Singles:
+def _calm(calm: Mapping[Place, Mapping[str, Ran]], main: Iterable[Ran], steps: _Steps) -> Singles:
     """The fault-free trials by arm, each in the same order of tasks and seeds; their calls."""
     arms = dict.fromkeys(one.result.arm for one in main)
     whole = [found for found in calm.values() if found.keys() == arms.keys()]
     every = [one for found in whole for one in found.values()]
-    steps = [_steps(one) for one in every]
     calls = {
-        f"{channel}_calls": tuple(
-            sum(n for point, n in one.items() if point.startswith(f"{channel}:")) for one in steps
-        )
+        f"{channel}_calls": tuple(_calls(steps[one.facts.path.asked], channel) for one in every)
         for channel in ("model", "tool")
     }
     return Singles(
@@ -155,3 +159,7 @@ def _calm(calm: Mapping[Place, Mapping[str, Ran]], main: Iterable[Ran]) -> Singl
         counted=tuple(one.result for one in every),
         calls=calls,
     )
+
+
+def _calls(steps: Mapping[str, int], channel: str) -> int:
+    return sum(n for point, n in steps.items() if point.startswith(f"{channel}:"))

@@ -20,8 +20,8 @@ def states(trials: Iterable[TrialResult]) -> tuple[StateRow, ...]:
     twins = {_key(trial): trial.state_digest for trial in graded if trial.rate == 0}
     cells: dict[tuple[str, str, float], list[tuple[bool, bool]]] = {}
     for trial in graded:
-        twin = twins.get(_key(trial))
-        if trial.rate > 0 and twin is not None and trial.outcome is not None:
+        twin = twins.get(_key(trial)) if trial.rate > 0 else None
+        if twin is not None and trial.outcome is not None:
             official = trial.outcome.official == 1
             cell = cells.setdefault((trial.suite, trial.arm, trial.rate), [])
             cell.append((official, trial.state_digest == twin))

@@ -18,7 +18,7 @@ from pydantic import ValidationError
 
 from hfr_bench.lab import decode
 from hfr_bench.lab.cohorts import crowds
-from hfr_bench.model.record import digest
+from hfr_bench.model.record import json_digest
 from hfr_bench.model.trace import TraceEvent, TrialEnded
 from hfr_bench.model.trial import PlanRow, TrialResult
 
@@ -132,11 +132,12 @@ class Store:
         """All finished trial files, in path order; `.part` and archived ones are left out."""
         root = self.folder / TRIALS
         return tuple(
-            TrialFile(root / group / round_ / name, group, int(round_[1:]), name[: -len(_ENDING)])
+            TrialFile(Path(f"{rounds}/{name}"), group, int(round_[1:]), name[: -len(_ENDING)])
             for group in _names(root)
             for round_ in _names(f"{root}/{group}")
             if round_[:1] == "r" and round_[1:].isdigit()
-            for name in _names(f"{root}/{group}/{round_}")
+            for rounds in (f"{root}/{group}/{round_}",)
+            for name in _names(rounds)
             if name.endswith(_ENDING)
         )
 
@@ -229,8 +230,11 @@ def trial_digest(lines: Iterable[bytes]) -> str:
 
 
 def traces_digest(trials: Mapping[str, Checked]) -> str:
-    """One digest over the digests of some trials, keyed by trial_id."""
-    return digest({trial_id: checked.digest for trial_id, checked in trials.items()})
+    """One digest over the digests of some trials, keyed by trial_id; both are of hex digits.
+
+    Of such the compact JSON is the canonical one (RFC 8785), made in C.
+    """
+    return json_digest({trial_id: checked.digest for trial_id, checked in trials.items()})
 
 
 def stripped(line: bytes) -> bytes:

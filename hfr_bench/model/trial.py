@@ -1,5 +1,6 @@
 """A trial as planned, and its result: an outcome or a void, never both."""
 
+from operator import attrgetter
 from typing import Any, Self
 
 from pydantic import Field, model_validator
@@ -47,6 +48,9 @@ _IDENTITY = (
     "cohort_id",
     "tenant",
 )
+
+named = attrgetter(*_IDENTITY)
+"""The same fields of a trial, or of a result, in this order."""
 
 
 class PlanRow(Record):

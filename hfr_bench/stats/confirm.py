@@ -15,7 +15,8 @@ import numpy.typing as npt
 from hfr_bench.model.report import PairedEstimate
 from hfr_bench.model.trial import TrialResult
 from hfr_bench.stats.bootstrap import MAX_UNDEFINED, Sample, per_task
-from hfr_bench.stats.estimate import Measured, Setting, contrasts, measure, pair_key
+from hfr_bench.stats.columns import picked
+from hfr_bench.stats.estimate import Measured, Setting, contrasts, measure
 from hfr_bench.stats.exact import FEW, difference_interval
 from hfr_bench.stats.metrics import METRICS, Kind, Metric, each
 from hfr_bench.stats.signflip import sign_flip
@@ -71,7 +72,7 @@ def examine(
         key: of the random flips: the preregistration's digest and the claim's id.
     """
     metric = METRICS[claim.metric]
-    mine, other = sorted(ours, key=pair_key), sorted(theirs, key=pair_key)
+    mine, other = picked(ours).in_pairs(), picked(theirs).in_pairs()
     a, b = measure(metric, [mine, other], setting)
     if a is None or b is None or a.value is None or b.value is None:
         return Tested(None, "none")

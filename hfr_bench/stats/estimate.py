@@ -24,6 +24,7 @@ from hfr_bench.stats.bootstrap import (
     sample,
     task_rows,
 )
+from hfr_bench.stats.columns import Picked, picked
 from hfr_bench.stats.exact import FEW, difference_interval, share_interval
 from hfr_bench.stats.metrics import METRICS, P99_TRIALS, Kind, Metric
 
@@ -89,7 +90,7 @@ def estimate(
     Raises:
         ValueError: a trial is void, or two contrasted arms have different tasks or seeds.
     """
-    ordered = {arm: sorted(trials, key=pair_key) for arm, trials in arms.items()}
+    ordered = {arm: picked(trials).in_pairs() for arm, trials in arms.items()}
     measured = _measure(ordered, setting, metrics)
     estimates = [
         _estimate(metric, arm, trials, measured.get((arm, name)), setting)
@@ -100,8 +101,7 @@ def estimate(
     for arm, against in setting.pairs:
         if arm not in ordered or against not in ordered:
             continue
-        keys = [pair_key(trial) for trial in ordered[arm]]
-        if keys != [pair_key(trial) for trial in ordered[against]]:
+        if not ordered[arm].paired_with(ordered[against]):
             raise ValueError(f"{arm} and {against} are not paired: their tasks or seeds differ")
         for name in paired:
             ours, theirs = measured.get((arm, name)), measured.get((against, name))
@@ -143,8 +143,8 @@ def contrasts(
     """
     listed = []
     for ours, theirs in parts:
-        mine, other = sorted(ours, key=pair_key), sorted(theirs, key=pair_key)
-        if [pair_key(trial) for trial in mine] != [pair_key(trial) for trial in other]:
+        mine, other = picked(ours).in_pairs(), picked(theirs).in_pairs()
+        if not mine.paired_with(other):
             raise ValueError(f"{arms[0]} and {arms[1]} are not paired: their tasks or seeds differ")
         listed += [mine, other]
     found = measure(metric, listed, setting)
@@ -162,13 +162,8 @@ def measure(
     return [None if one is None else Measured(one, point(one), next(made)) for one in samples]
 
 
-def pair_key(trial: Any) -> tuple[str, str, int, str]:
-    """What the trials of a pair have in common; the order in which arms are laid side by side."""
-    return trial.suite, trial.task_id, trial.seed, trial.profile
-
-
 def _measure(
-    arms: Mapping[str, Sequence[Any]], setting: Setting, metrics: Mapping[str, Metric]
+    arms: Mapping[str, Picked], setting: Setting, metrics: Mapping[str, Metric]
 ) -> dict[tuple[str, str], Measured]:
     """Every known metric of every arm, resampled in one go."""
     keys, samples = [], []
@@ -193,14 +188,14 @@ def _too_few_for(metric: Metric, n: int) -> bool:
 def _estimate(
     metric: Metric,
     arm: str,
-    trials: Sequence[Any],
+    trials: Picked,
     measured: Measured | None,
     setting: Setting,
 ) -> Estimate:
     row: dict[str, Any] = {"metric": metric.name, "arm": arm, "rate": setting.rate, "value": None}
     if measured is None:
-        n = sum(metric.den(trial) or 0 for trial in trials)
-        known = all(metric.num(trial) is not None for trial in trials)
+        n = int(trials.filled(metric.den).sum())
+        known = trials.column(metric.num) is not None
         note = f"needs {P99_TRIALS} trials" if known else "a price is unknown"
         return Estimate(**row, n=n, method="none", note=note)
     num, den = measured.sums(len(setting.counts))
@@ -209,8 +204,9 @@ def _estimate(
         row["events"] = int(num.sum())
     if measured.value is None:
         return Estimate(**row, method="none", note=f"no {metric.per}")
-    found = _bootstrapped(measured.resampled, den, setting.level)
-    if metric.counts and (_few(metric, num, den) or _is_point(found)):
+    few = metric.counts and _few(metric, num, den)
+    found = {} if few else _bootstrapped(measured.resampled, den, setting.level)
+    if few or (metric.counts and _is_point(found)):
         low, high = share_interval(num, den, setting.level)
         return Estimate(
             **row,

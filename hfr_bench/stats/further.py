@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from hfr_bench.model.measures import CheckSums, Measures
 from hfr_bench.model.terms import CheckLevel
 from hfr_bench.model.trial import Outcome, TrialResult
-from hfr_bench.stats.metrics import Kind, Metric, each, outcome
+from hfr_bench.stats.metrics import Column, Kind, Metric, OfShared, each, outcome, outcome_key
 
 PPM = 1_000_000
 """The suite's own score in millionths, so that sums of it are exact."""
@@ -49,10 +49,15 @@ Test = Callable[[Judged], bool]
 Whole = Callable[[Judged], int | None]
 
 
+def _met_key(trial: Judged) -> tuple[Any, ...]:
+    """All that the tests below look at."""
+    found = trial.measures
+    return outcome_key(trial), found.met, found.person, found.safe_us is None
+
+
 def _share(name: str, short: str, title: str, better: Any, test: Test) -> Metric:
-    return Metric(
-        name, short, title, Kind.PROPORTION, "share", better, lambda t: int(test(t)), each
-    )
+    num = OfShared(_met_key, lambda t: int(test(t)))
+    return Metric(name, short, title, Kind.PROPORTION, "share", better, num, each)
 
 
 def _mean(
@@ -109,6 +114,10 @@ def _quality(trial: Judged) -> int:
     return ppm(trial.result) - ppm(trial.twin)
 
 
+def _twin_key(trial: Judged) -> tuple[Any, ...]:
+    return outcome_key(trial), None if trial.twin is None else outcome_key(trial.twin)
+
+
 def _checks() -> Iterable[Metric]:
     for level in CheckLevel:
         code = level.value.lower()
@@ -125,7 +134,11 @@ def _checks() -> Iterable[Metric]:
             )  # fmt: skip
 
 
-def _checked(level: CheckLevel, name: str) -> Whole:
+def _checks_key(trial: Judged) -> tuple[CheckSums, ...]:
+    return trial.measures.checks
+
+
+def _checked(level: CheckLevel, name: str) -> Column:
     """One of a level's sums; 0 where nothing was checked there, which is nearly always."""
     place = CheckSums._fields.index(name)
 
@@ -135,7 +148,7 @@ def _checked(level: CheckLevel, name: str) -> Whole:
                 return int(one[place])
         return 0
 
-    return column
+    return OfShared(_checks_key, column)
 
 
 _DEFINED: tuple[Metric, ...] = (
@@ -160,7 +173,8 @@ _DEFINED: tuple[Metric, ...] = (
     _mean("calls_mean", "Calls", "mean calls of a trial: attempts, and reads for the strategy",
           "count", lambda t: t.result.attempts + t.result.reads),
     _mean("quality_delta", "Quality", "the suite's own score of degraded trials, minus that of "
-          "their fault-free twins", "ppm", _quality, _degraded, "degraded trials with a twin"),
+          "their fault-free twins", "ppm", OfShared(_twin_key, _quality),
+          OfShared(_twin_key, _degraded), "degraded trials with a twin"),
     *_checks(),
 )  # fmt: skip
 

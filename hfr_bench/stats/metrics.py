@@ -73,12 +73,31 @@ def each(_: TrialResult) -> int:
     return 1
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class OfShared:
+    """A column that is the same for all trials with the same `key`, so that one of them tells it.
+
+    `key`: hashable, of a trial. `of`: the column itself.
+    """
+
+    key: Callable[[Any], Any]
+    of: Column
+
+    def __call__(self, trial: Any) -> int | None:
+        return self.of(trial)
+
+
+def outcome_key(trial: Any) -> tuple[Any, ...]:
+    """All of a trial's outcome. Raises ValueError for a void."""
+    return tuple(vars(outcome(trial)).values())
+
+
 def _flag(test: Callable[[Outcome], bool]) -> Column:
-    return lambda trial: int(test(outcome(trial)))
+    return OfShared(outcome_key, lambda trial: int(test(outcome(trial))))
 
 
 def _count(name: str) -> Column:
-    return lambda trial: int(getattr(outcome(trial), name))
+    return OfShared(outcome_key, lambda trial: int(getattr(outcome(trial), name)))
 
 
 def _field(name: str) -> Column:

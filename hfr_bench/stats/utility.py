@@ -21,9 +21,10 @@ from hfr_bench.stats.bootstrap import (
     resample,
     task_rows,
 )
-from hfr_bench.stats.estimate import Setting, pair_key
+from hfr_bench.stats.columns import picked
+from hfr_bench.stats.estimate import Setting
 from hfr_bench.stats.exact import FEW, NOTHING, Interval, share_interval
-from hfr_bench.stats.metrics import Kind, Metric, each, outcome
+from hfr_bench.stats.metrics import METRICS, Kind, Metric, each
 
 MILLI = 1000
 EXTRAS = (0, 1, 2, 4, 8, 16)
@@ -74,14 +75,11 @@ def utilities(
 
 
 def _arm(trials: Sequence[TrialResult], setting: Setting) -> _Arm:
-    ordered = sorted(trials, key=pair_key)
-    ends = [outcome(trial) for trial in ordered]
-    return _Arm(
-        np.array([o.succeeded for o in ends], dtype=np.int64),
-        np.array([o.escalated for o in ends], dtype=np.int64),
-        np.array([o.harm for o in ends], dtype=np.int64),
-        task_rows(ordered, setting.index),
+    ordered = picked(trials).in_pairs()
+    success, escalated, harm = (
+        ordered.filled(METRICS[name].num) for name in ("sr", "esc", "harm_1000")
     )
+    return _Arm(success, escalated, harm, task_rows(ordered, setting.index))
 
 
 def _at(
@@ -163,11 +161,13 @@ def coverage(arms: Mapping[str, Sequence[TrialResult]], setting: Setting) -> Ite
     """
     tasks = len(setting.counts)
     for name, trials in arms.items():
-        rows = task_rows(trials, setting.index)
-        ends = [outcome(trial) for trial in trials]
-        accepted = np.array([o.accepted for o in ends], dtype=bool)
-        wrong = np.array([not o.goal_met or o.harm > 0 for o in ends], dtype=bool)
-        extra = np.array([trial.attempts - trial.steps for trial in trials], dtype=np.int64)
+        table = picked(trials)
+        rows, ra = task_rows(table, setting.index), METRICS["ra"]
+        accepted = table.filled(METRICS["far"].den) > 0
+        wrong = (table.filled(METRICS["goal_met"].num) == 0) | (
+            table.filled(METRICS["harm_1000"].num) > 0
+        )
+        extra = table.filled(ra.num) - table.filled(ra.den)
         for most in _cuts(extra[accepted]):
             covered = accepted if most is None else accepted & (extra <= most)
             den = per_task(covered.astype(np.int64), rows, tasks)
