@@ -5,7 +5,7 @@ and in any order. Two uses share a number only if they share the whole key.
 """
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
 Item = TypeVar("Item")
@@ -18,6 +18,18 @@ def uniform(*key: str | int) -> float:
     text = "\x00".join(map(str, key))
     head = hashlib.sha256(text.encode()).digest()[:8]
     return (int.from_bytes(head, "big") >> 11) / _SCALE
+
+
+def uniforms(before: Sequence[str | int], counts: Iterable[int], *after: str | int) -> list[float]:
+    """`uniform(*before, n, *after)` for each n: what comes before n is hashed only once."""
+    head = hashlib.sha256("".join(f"{part}\x00" for part in before).encode())
+    tail = "".join(f"\x00{part}" for part in after)
+    found = []
+    for n in counts:
+        whole = head.copy()
+        whole.update(f"{n}{tail}".encode())
+        found.append((int.from_bytes(whole.digest()[:8], "big") >> 11) / _SCALE)
+    return found
 
 
 def choose(weighted: Sequence[tuple[float, Item]], *key: str | int) -> Item:

@@ -7,9 +7,10 @@ coordinate that is faulty at a low rate is faulty at a higher one.
 
 from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
+from functools import cache, lru_cache
 from typing import NamedTuple
 
-from hfr_bench.faults.draw import choose, uniform
+from hfr_bench.faults.draw import choose, uniform, uniforms
 from hfr_bench.faults.ledgers import DIALECT, PREFIX, ledger_points
 from hfr_bench.model.matrix import FaultMatrix, Mix
 from hfr_bench.model.prereg import TAKES_BACKUP, Burst
@@ -77,7 +78,7 @@ def generate(
         for point in (*points, *ledger_points(points))
         if (found := _mix_and_rate(point.point, matrix, bursts, draw.rate)) is not None
         if (fitting := fitting_kinds(point, found[0], kinds))
-        for occurrence in range(1, horizon + 1)
+        for occurrence in _faulty(draw, point.point, found[1], horizon)
         for event in step_events(
             draw, schedule_id, point, occurrence, *found, kinds, fitting=fitting
         )
@@ -94,6 +95,24 @@ def generate(
         horizon=horizon,
         events=events,
     )
+
+
+def _faulty(draw: Draw, point: str, rate: float, horizon: int) -> list[int]:
+    """The occurrences whose first attempt is drawn faulty; `step_events` has nothing of others."""
+    if rate <= 0:
+        return []
+    profile = (draw.profile,) if draw.coupling == "independent" else ()
+    onsets = _onsets(draw.seed, draw.suite, draw.task_id, point, horizon, profile)
+    return [occurrence for occurrence, onset in enumerate(onsets, 1) if onset < rate]
+
+
+@lru_cache(maxsize=64)  # nested rates ask for the same draws one after the other
+def _onsets(
+    seed: int, suite: str, task_id: str, point: str, horizon: int, profile: tuple[str, ...]
+) -> list[float]:
+    """The onset draws of every occurrence's first attempt."""
+    key = ("onset", seed, suite, task_id, point)
+    return uniforms(key, range(1, horizon + 1), *profile, 1)
 
 
 def _key(draw: Draw) -> dict[str, object]:
@@ -179,11 +198,17 @@ def step_events(
             first = max(attempt, reach + 1)
             if last < first:
                 continue
-            reach, lasts = last, Lasts(n=last - first + 1)
+            reach, lasts = last, _attempts(last - first + 1)
         else:
             open_ended = True
         drawn_at = f"{schedule_id}/{point.point}/{occurrence}.{attempt}"
         yield event_at(drawn_at, point, occurrence, first, kind, lasts, (*base, attempt))
+
+
+@cache
+def _attempts(n: int) -> Lasts:
+    """Schedules have many events and few durations."""
+    return Lasts(n=n)
 
 
 def _covered_by(behind: Lasts | None) -> tuple[int, bool]:

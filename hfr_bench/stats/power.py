@@ -13,7 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.special import ndtr, ndtri  # type: ignore[import-untyped]
-from scipy.stats import binom  # type: ignore[import-untyped]
+
+from hfr_bench.stats.binomial import at_most, edge, more_than, pmf
 
 MOST = 10_000_000
 """Tasks beyond which an answer is no answer."""
@@ -145,10 +146,10 @@ def exact_power(better: float, worse: float, pairs: int, alpha: float) -> float:
     middle, sd = pairs * discordant, sqrt(pairs * discordant * (1 - discordant))
     low, high = max(0, int(middle - 10 * sd - 10)), min(pairs, int(middle + 10 * sd + 10))
     d = np.arange(low, high + 1)
-    need = binom.isf(alpha / 2, d, 0.5) + 1  # wins at which one tail is at most alpha / 2
+    need = edge(alpha / 2, d, 0.5) + 1  # wins at which one tail is at most alpha / 2
     share = better / discordant
-    rejects = binom.sf(need - 1, d, share) + binom.cdf(d - need, d, share)
-    return float(min(1.0, (binom.pmf(d, pairs, discordant) * rejects).sum()))
+    rejects = more_than(need - 1, d, share) + at_most(d - need, d, share)
+    return float(min(1.0, (pmf(d, pairs, discordant) * rejects).sum()))
 
 
 def tasks_for_rare(better: float, worse: float, seeds: int, icc: float, aim: Aim) -> int | None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hfr_bench.faults.draw import choose, uniform
+from hfr_bench.faults.draw import choose, uniform, uniforms
 
 
 def test_draws_are_pinned_so_that_schedules_are_the_same_everywhere() -> None:
@@ -49,3 +49,16 @@ def test_choose_takes_only_what_weighs_something(weights: list[float], key: int)
 def test_choose_follows_the_weights() -> None:
     picks = [choose([(3.0, "a"), (1.0, "b")], "w", n) for n in range(2000)]
     assert abs(picks.count("a") / 2000 - 0.75) < 0.04
+
+
+@settings(deadline=None)
+@given(
+    st.lists(st.integers() | st.text(max_size=8), max_size=5),
+    st.lists(st.integers(), max_size=4),
+    st.lists(st.integers() | st.text(max_size=8), max_size=2),
+)
+def test_many_draws_at_once_are_the_same_draws(
+    before: list[int | str], counts: list[int], after: list[int | str]
+) -> None:
+    drawn = uniforms(before, counts, *after)
+    assert drawn == [uniform(*before, n, *after) for n in counts]
