@@ -11,9 +11,17 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from hfr_bench.model.record import digest
-from hfr_bench.suites.swe_bench.parsers import ERROR, FAILED, PASSED, SKIPPED, XFAIL, Found, Parser
 from hfr_bench.suites.swe_bench.patches import patch_sha256, suspect_spoof
 from hfr_bench.suites.swe_bench.rows import EvalType, Gold
+from hfr_bench.suites.swe_bench.statuses import (
+    ERROR,
+    FAILED,
+    PASSED,
+    SKIPPED,
+    XFAIL,
+    Found,
+    Parser,
+)
 
 GRADER = "hfr-swe-bench/1"
 """Changes whenever a verdict could; part of every cache key."""

@@ -2,21 +2,24 @@
 
 The rules are upstream's, quirks included, since official verdicts rest on them (a name ends at its
 first space, for one; later lines win); tests hold ours against upstream's on recorded logs. Python
-repositories only: the parsers of other languages are not here.
+repositories here, JavaScript's in `parsers_js`; the parsers of other languages are not there.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
 from hfr_bench.errors import BadInputError
-
-PASSED, FAILED, SKIPPED, ERROR, XFAIL = "PASSED", "FAILED", "SKIPPED", "ERROR", "XFAIL"
-STATUSES = (FAILED, PASSED, SKIPPED, ERROR, XFAIL)
-
-Found = dict[str, str]
-"""Test name -> status; almost always one of STATUSES."""
-Parser = Callable[[str], Found]
+from hfr_bench.suites.swe_bench import parsers_js
+from hfr_bench.suites.swe_bench.statuses import (
+    ERROR,
+    FAILED,
+    PASSED,
+    SKIPPED,
+    STATUSES,
+    Found,
+    Parser,
+)
 
 _SKIP_COUNT = re.compile(r"^\[\d+\]$")  # pytest's "SKIPPED [3] file:line: reason" names no test
 _COLOUR = re.compile(r"\[\d+m")
@@ -175,6 +178,7 @@ _BY_RULE: Mapping[Parser, tuple[str, ...]] = {
 }
 PARSERS: Mapping[str, Parser] = MappingProxyType(
     {f"parse_log_{name}": rule for rule, names in _BY_RULE.items() for name in names}
+    | dict(parsers_js.PARSERS)
 )
 """By upstream's names, which baked rows use."""
 

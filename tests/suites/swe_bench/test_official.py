@@ -8,10 +8,12 @@ import json
 import os
 import random
 import subprocess
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
+from hfr_bench.suites.swe_bench import parsers_js
 from hfr_bench.suites.swe_bench.grade import END, START, Evaluation, grade
 from hfr_bench.suites.swe_bench.parsers import PARSERS, parser
 from hfr_bench.suites.swe_bench.rows import Gold
@@ -25,6 +27,8 @@ NAMES = (
     *("t.py::a", "t.py::a[x y]", "t.py::a[/p/q.txt]", "t.py::b[f(one", "t.py::b[f(two)]"),
     *("t.py::b[f(one)]", "t.py::b[f(one, 2)]", "test_c", "[3]", "[100%]", "x.T"),
 )
+JS_TOOK = ("", " (3ms)", " (1.5 s)", " (2s)", " 4ms", " [skipped]")
+JS_NAMES = ("adds", "adds (3ms) twice", "src/a.test.js", "a.b > c", "a) b", "Error")
 SHAPES = (
     *(
         "{s} {n}",
@@ -48,6 +52,32 @@ SHAPES = (
         "{n} ... Internal Server Error",
     ),
     *("--version is equivalent to version", "{n} ... OK", "{n} ...  OK", "", "[31m{n} FAILED"),
+)
+TIMES = "\N{MULTIPLICATION SIGN}"
+JS_SHAPES = (
+    *(f"  {{pad}}{sign} {{n}}{took}" for sign in f"✓✔✕○↓{TIMES}" for took in JS_TOOK),
+    *(
+        "{pad}{n}",
+        "    {n}",
+        "  1) {n}",
+        "2) {n}",
+        "{pad}  3) {n}{took}",
+        "   ",
+        "",
+        "Test Suites: 1",
+    ),
+    *(f"{word} {{n}}{took}" for word in ("PASS", "FAIL", "PASSED") for took in JS_TOOK),
+    *(
+        "ok 1 {n}",
+        "not ok 2 {n}",
+        "ok {n}",
+        "[PASSED] {n}",
+        "[FAILED] {n}",
+        "[SKIPPED] {n}",
+        "PASS",
+    ),
+    *("  4) {n}\n     {n}:\n   AssertionError: x", "  ● {n}", "  7 passing (1s)", "FAIL  "),
+    "+ ./node_modules/.bin/jest {n}",
 )
 MARKS = (">>>>> Patch Apply Failed", ">>>>> Tests Timed Out", ">>>>> Reset Failed", "")
 
@@ -79,6 +109,34 @@ def drawn(chance):
         for _ in range(chance.randrange(12))
     ]
     return "\n".join(lines) + "\n"
+
+
+def drawn_js(chance):
+    """As `drawn`, of JavaScript's runners."""
+    lines = [
+        chance.choice(JS_SHAPES).format(
+            n=chance.choice(JS_NAMES), pad="  " * chance.randrange(3), took=chance.choice(JS_TOOK)
+        )
+        for _ in range(chance.randrange(14))
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def test_parsers_of_javascript_agree(official):
+    chance = random.Random(9)
+    logs = [drawn_js(chance) for _ in range(1000)]
+    requests = [{"log": log, "parser": name} for log in logs for name in parsers_js.PARSERS]
+    told, tripped = Counter(), Counter()
+    for request, answer in zip(requests, official(requests), strict=True):
+        found = parser(request["parser"])(request["log"])
+        if answer["found"] is None:  # ours tells what it can
+            tripped[request["parser"]] += 1
+            continue
+        assert found == answer["found"], request
+        told.update((request["parser"], status) for status in found.values())
+    assert {name for name, _ in told} == parsers_js.PARSERS.keys()
+    assert tripped.keys() <= {"parse_log_calypso"}
+    assert tripped["parse_log_calypso"] < len(logs) // 2
 
 
 def test_parsers_agree(official):

@@ -42,9 +42,9 @@ def test_a_word_that_stands_alone_is_no_test():
 
 def test_an_unknown_parser_lists_the_known():
     with pytest.raises(
-        BadInputError, match=r"'parse_log_jest' is not offered .* parse_log_astroid"
+        BadInputError, match=r"'parse_log_karma' is not offered .* parse_log_astroid"
     ):
-        parser("parse_log_jest")
+        parser("parse_log_karma")
 
 
 def test_every_repository_of_the_rows_has_one(real_rows):

@@ -22,7 +22,7 @@ agent: oracle
 sandbox: docker
 sandbox_config: {warm: 1}
 suites:
-  - {suite: swe_mini, tasks: [hfr__relay-1, hfr__waymark-2]}
+  - {suite: swe_mini, tasks: [hfr__relay-1]}
 seeds: [1]
 faults: {matrix: shell_container, rates: [0, 0.4]}
 limits: {max_steps: 12}
@@ -35,7 +35,7 @@ arms:
 controls: {arm: hfr}
 analysis: {baseline: no_retry, resamples: 200}
 """
-MOMENTS = 3
+MOMENTS = 2
 PATIENCE_S = 120
 
 
