@@ -16,6 +16,7 @@ from hfr_bench.model.prereg import EXHAUSTIVE
 from hfr_bench.model.record import short_id
 from hfr_bench.model.schedule import FaultEvent, FaultSchedule, KindSpec, Lasts
 from hfr_bench.model.task import FaultPoint, OracleStep, TaskSpec
+from hfr_bench.model.web import PREFIX, SITE
 
 GENERATOR = "hfr-exhaustive@1"
 
@@ -46,21 +47,27 @@ def injections(
 ) -> tuple[Injection, ...]:
     """Every coordinate of the oracle agent x kind of the matrix x lands or lost, once each.
 
-    The agent's steps count, up to `horizon` of them; the user's are never faulted. The weights of
-    the matrix do not matter, its kinds and points do. Raises ValueError for an unknown kind.
+    The agent's steps count, up to `horizon` of them, and the web requests that they lead to, where
+    the suite knows them; the user's are never faulted. The weights of the matrix do not matter, its
+    kinds and points do. Raises ValueError for an unknown kind.
     """
     check_known(matrix, kinds)
     points = {point.point: point for point in task.fault_points}
     seen: Counter[str] = Counter()
     found: list[Injection] = []
+    sites = [name for name in points if name.startswith(SITE)]
     for step in [step for step in oracle if step.actor == "agent"][:horizon]:
-        name = f"tool:{step.tool}"
-        mix = mix_for(name, matrix)
-        seen[name] += 1
-        if mix is None or name not in points:
-            continue
-        for _, kind in fitting_kinds(points[name], mix, kinds):
-            found += [Injection(points[name], seen[name], kind, each) for each in sides(kind)]
+        seen.update(sites)  # whatever is called
+        names = [f"tool:{step.tool}", *(f"{PREFIX}{request}" for request in step.requests)]
+        # Which of several sites a call needs is not told.
+        needed = sites if step.requests and len(sites) == 1 else []
+        for name in (*names, *needed):
+            seen[name] += name not in sites
+            mix = mix_for(name, matrix)
+            if mix is None or name not in points:
+                continue
+            for _, kind in fitting_kinds(points[name], mix, kinds):
+                found += [Injection(points[name], seen[name], kind, each) for each in sides(kind)]
     return tuple(found)
 
 

@@ -3,7 +3,9 @@
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from hfr_bench.model.record import Record, digest
+from pydantic import Field
+
+from hfr_bench.model.record import Record, digest, is_unset
 from hfr_bench.model.terms import Criticality, Layer, SideEffect
 
 OPEN = "*"
@@ -92,11 +94,15 @@ class TaskSpec(Record):
 
 
 class OracleStep(Record):
-    """One call of the suite's own solution, by the agent or by the (scripted) user."""
+    """One call of the suite's own solution, by the agent or by the (scripted) user.
+
+    `requests`: of the web requests that it leads to, those at a route, as in points (`POST order`).
+    """
 
     actor: Literal["agent", "user"]
     tool: str
     arguments: dict[str, Any] = {}
+    requests: tuple[str, ...] = Field(default=(), exclude_if=is_unset)
 
 
 class Probe(Record):

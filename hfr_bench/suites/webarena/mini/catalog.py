@@ -21,7 +21,15 @@ from hfr_bench.suites.webarena.acting.offer import read_tools
 from hfr_bench.suites.webarena.acting.points import acting_points
 from hfr_bench.suites.webarena.acting.steps import read_step
 from hfr_bench.suites.webarena.mini import effects, records
-from hfr_bench.suites.webarena.mini.content import FILES, SUITE, folder, offer, seed, settings
+from hfr_bench.suites.webarena.mini.content import (
+    FILES,
+    SUITE,
+    folder,
+    offer,
+    requests,
+    seed,
+    settings,
+)
 from hfr_bench.suites.webarena.rows import Record, read_record
 
 PROMPT = """\
@@ -69,7 +77,14 @@ def tool_specs() -> tuple[ToolSpec, ...]:
 
 
 def _task(row: Mapping[str, Any], where: str) -> WebTask:
-    steps = [read_step(line, where, offer().shown) for line in row["oracle"]]
+    lines = [read_step(line, where, offer().shown) for line in row["oracle"]]
+    told = requests().get(row["name"], [[]] * len(lines))
+    if len(told) != len(lines):
+        raise BadInputError(f"{where}: requests.yaml has {len(told)} of {len(lines)} steps")
+    steps = [
+        step.model_copy(update={"requests": tuple(asked)})
+        for step, asked in zip(lines, told, strict=True)
+    ]
     steps.append(OracleStep(actor="agent", tool=STOP, arguments={"answer": records.said(row)}))
     sealed = SealedTask(
         task_id=row["name"], suite=SUITE, oracle=tuple(steps), expected=_expected(row, where)

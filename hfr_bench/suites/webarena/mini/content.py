@@ -42,6 +42,13 @@ def settings() -> Mapping[str, Any]:
 
 
 @cache
+def requests() -> Mapping[str, list[list[str]]]:
+    """requests.yaml: what each step of a task's oracle asks the sites for."""
+    found: Mapping[str, list[list[str]]] = content.read_yaml(folder() / "requests.yaml")
+    return found
+
+
+@cache
 def seed() -> Mapping[str, Any]:
     """seed.yaml."""
     found: Mapping[str, Any] = content.read_yaml(folder() / "seed.yaml")

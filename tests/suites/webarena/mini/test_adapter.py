@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from hfr_bench.errors import BadInputError
-from hfr_bench.faults.web import level_of
+from hfr_bench.faults.web import level_of, route_of
 from hfr_bench.lab.validate import validate
 from hfr_bench.model.prereg import SuiteSelection
 from hfr_bench.model.terms import Landed, SideEffect
@@ -63,6 +63,19 @@ def test_the_oracle_has_just_the_expected_effects(world: WebWorld, name: str) ->
     assert keys == {
         one.natural_key: one.count for one in sealed.expected if one.natural_key in keys
     }
+
+
+@pytest.mark.parametrize("name", tasks())
+def test_the_requests_of_an_oracle_are_those_that_are_written_down(
+    world: WebWorld, name: str
+) -> None:
+    world.reset(name)
+    world.browsed()
+    for step in tasks()[name].sealed.oracle:
+        do(world, step.tool, **step.arguments)
+        asked = [(one.method, urlsplit(one.url).path) for one in world.browsed()]
+        met = [route_of(tasks()[name].site, *one, world.routes) for one in asked]
+        assert step.requests == tuple(f"{r.method} {r.name}" for r in met if r is not None)
 
 
 @pytest.mark.slow
