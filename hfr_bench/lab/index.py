@@ -10,6 +10,7 @@ written: then the traces themselves are read, and the store says so.
 """
 
 import hashlib
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -108,23 +109,26 @@ def gather(store: Store, ingest: Ingest) -> list[Facts]:
     if store.indexed:
         found = _kept(store, files, ingest)
     else:
-        found = {file: ingest.of(store.read(file)) for file in sorted(files, key=ingest.order)}
-    return [found[file] for file in files]
+        found = {file.at: ingest.of(store.read(file)) for file in sorted(files, key=ingest.order)}
+    return [found[file.at] for file in files]
 
 
-def _kept(store: Store, files: Sequence[TrialFile], ingest: Ingest) -> dict[TrialFile, Facts]:
+def _kept(store: Store, files: Sequence[TrialFile], ingest: Ingest) -> dict[str | Path, Facts]:
+    """Facts by path."""
     context, known = context_of(ingest), dict[str, Row]()
     with _telling(store):
         for name, size, mtime_ns, sha256, text in kept_rows(store.folder, context):
             known[name] = Row(Mark(size, mtime_ns), sha256, text)
-    found: dict[TrialFile, Facts] = {}
+    found: dict[str | Path, Facts] = {}
     fresh: list[tuple[Facts, Mark, str]] = []
+    gone = set(known)
     for file in sorted(files, key=ingest.order):
-        facts, mark, sha256, new = _facts_of(store, file, known.get(file.name), ingest)
-        found[file] = facts
+        name = file.name
+        facts, mark, sha256, new = _facts_of(store, file, known.get(name), ingest)
+        found[file.at] = facts
+        gone.discard(name)
         if new:
             fresh.append((facts, mark, sha256))
-    gone = known.keys() - {file.name for file in files}
     if (fresh or gone or not (store.folder / FILE).exists()) and not store.said:
         with _telling(store):
             write(store.folder, context, [_line(*one, ingest) for one in fresh], gone)
@@ -136,7 +140,7 @@ def _facts_of(
 ) -> tuple[Facts, Mark, str, bool]:
     """Facts, mark and SHA-256 of a file, and whether the index does not have them so."""
     if row is not None:
-        status = file.path.stat()
+        status = os.stat(file.at)  # noqa: PTH116 - of very many files: a Path costs more than this
         mark = Mark(status.st_size, status.st_mtime_ns)
         if mark == row.mark and (facts := _unpacked(file, row.facts)) is not None:
             return facts, mark, row.sha256, False
@@ -154,7 +158,7 @@ def _unpacked(file: TrialFile, text: str) -> Facts | None:
         return None
     result = None if one.result is None else decode.full(TrialResult, one.result)
     bad, checked_bad, breaks = one.flaws
-    sums = {(layer, kind): found for layer, kind, found in one.sums}
+    sums = {(layer, kind): found for layer, kind, found in one.sums} if one.sums else {}
     audit = TrialAudit(one.arm, sums, one.failed, one.untrue)
     checked = Checked(file, result, checked_bad, breaks, one.digest)
     rest = (one.underived, one.behaviour, one.path, one.claims, one.fork, one.joint, one.organic)

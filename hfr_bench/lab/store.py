@@ -34,17 +34,24 @@ TRIALS, _ENDING = "trials", ".jsonl"
 
 
 class TrialFile(NamedTuple):
-    """Where a trial's trace lies, and what its path says of it."""
+    """Where a trial's trace lies, and what its path says of it.
 
-    path: Path
+    `at`: the path; a plain string where there are very many.
+    """
+
+    at: str | Path
     group: str
     round: int
     arm: str
 
     @property
+    def path(self) -> Path:
+        return Path(self.at)
+
+    @property
     def name(self) -> str:
         """The path within the experiment."""
-        return "/".join((TRIALS, *self.path.parts[-3:]))
+        return "/".join((TRIALS, *os.fspath(self.at).rsplit("/", 3)[-3:]))
 
 
 class Mark(NamedTuple):
@@ -132,7 +139,7 @@ class Store:
         """All finished trial files, in path order; `.part` and archived ones are left out."""
         root = self.folder / TRIALS
         return tuple(
-            TrialFile(Path(f"{rounds}/{name}"), group, int(round_[1:]), name[: -len(_ENDING)])
+            TrialFile(f"{rounds}/{name}", group, int(round_[1:]), name[: -len(_ENDING)])
             for group in _names(root)
             for round_ in _names(f"{root}/{group}")
             if round_[:1] == "r" and round_[1:].isdigit()
