@@ -145,6 +145,15 @@ def resample(samples: Sequence[Sample], counts: Counts) -> list[Floats]:
     return found
 
 
+def weighted(columns: Sequence[tuple[Ints, Ints]], counts: Counts) -> Floats:
+    """Sums of columns (values, task) in every resample, shape (columns, resamples); exact."""
+    stack = _Stack(len(counts))
+    places = [stack.place(*one) for one in columns]
+    made = np.array(stack.columns).reshape(len(stack.columns), len(counts))
+    found: Floats = _matmul(made, counts)[places]
+    return found
+
+
 class _Stack:
     """Sums per task that are weighted in one go, each kept once."""
 

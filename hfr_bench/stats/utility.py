@@ -7,6 +7,7 @@ Sums are of integers (thousandths), over the one weight matrix of the report.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -15,22 +16,19 @@ from hfr_bench.model.worth import CoverageRow, PriceRatios, UtilityRow
 from hfr_bench.stats.bootstrap import (
     Floats,
     Ints,
-    Sample,
     per_task,
     percentile,
-    resample,
     task_rows,
+    weighted,
 )
 from hfr_bench.stats.columns import picked
 from hfr_bench.stats.estimate import Setting
 from hfr_bench.stats.exact import FEW, NOTHING, Interval, share_interval
-from hfr_bench.stats.metrics import METRICS, Kind, Metric, each
+from hfr_bench.stats.metrics import METRICS
 
 MILLI = 1000
 EXTRAS = (0, 1, 2, 4, 8, 16)
 """Where the risk-coverage curve is read; its last point is of all accepted trials."""
-
-_FOLD = Metric("utility", "U", "utility", Kind.RATIO, "milli", "higher", each, each)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +42,22 @@ class _Arm:
 
     def thousandths(self, human: float, harm: float) -> Ints:
         """Utility of each trial, in thousandths of a success."""
-        people, effects = round(MILLI * human), round(MILLI * harm)
-        return MILLI * self.success - people * self.escalated - effects * self.harm
+        made: Ints = _thousandths((self.success, self.escalated, self.harm), human, harm)
+        return made
+
+    def columns(self) -> tuple[Ints, ...]:
+        """What is summed in every resample; the last counts the trials."""
+        return self.success, self.escalated, self.harm, np.ones(self.task.size, dtype=np.int64)
 
     def mean(self, human: float, harm: float) -> float | None:
         found = self.thousandths(human, harm)
         return int(found.sum()) / found.size / MILLI if found.size else None
+
+
+def _thousandths(counts: Sequence[Any], human: float, harm: float) -> Any:
+    """Utility of so many successes, escalations and harmful effects; exact for whole numbers."""
+    success, escalated, effects = counts
+    return MILLI * success - round(MILLI * human) * escalated - round(MILLI * harm) * effects
 
 
 def utilities(
@@ -69,9 +77,14 @@ def utilities(
         oracle: the arm that sees the truth, if there is one.
     """
     made = {name: _arm(trials, setting) for name, trials in arms.items()}
+    columns = [(column, one.task) for one in made.values() for column in one.columns()]
+    sums = weighted(columns, setting.counts).reshape(len(made), 4, -1)
     for human in prices.human:
         for harm in prices.harm:
-            yield from _at(made, (human, harm), setting, baseline, oracle)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                found = [_thousandths((s, e, h), human, harm) / n for s, e, h, n in sums]
+            drawn = dict(zip(made, found, strict=True))
+            yield from _at(made, drawn, (human, harm), setting, baseline, oracle)
 
 
 def _arm(trials: Sequence[TrialResult], setting: Setting) -> _Arm:
@@ -84,16 +97,14 @@ def _arm(trials: Sequence[TrialResult], setting: Setting) -> _Arm:
 
 def _at(
     arms: Mapping[str, _Arm],
+    drawn: Mapping[str, Floats],
     price: tuple[float, float],
     setting: Setting,
     baseline: str,
     oracle: str | None,
 ) -> Iterator[UtilityRow]:
-    """All arms at one pair of prices."""
+    """All arms at one pair of prices. `drawn`: their utility in every resample, thousandths."""
     nums = {name: one.thousandths(*price) for name, one in arms.items()}
-    ones = {name: np.ones(one.task.size, dtype=np.int64) for name, one in arms.items()}
-    samples = [Sample(_FOLD, one.task, nums[name], ones[name]) for name, one in arms.items()]
-    drawn = dict(zip(arms, resample(samples, setting.counts), strict=True))
 
     def against(name: str, other: str | None) -> tuple[float | None, Interval]:
         if other is None or name == other or not nums[name].size:
