@@ -27,6 +27,11 @@ LAZY_IMPORTS = frozenset(  # "path: module"
         "hfr_bench/cli/run.py: rich.progress",
         "hfr_bench/cli/report.py: hfr_bench.lab",  # each output format loads what it needs
         "hfr_bench/cli/report.py: hfr_bench.cli.report_text",
+        "hfr_bench/cli/options.py: hfr_bench.lab.wire",  # half a second that few verbs need
+        "hfr_bench/cli/verify.py: hfr_bench.lab.verify",  # a helper loads the same meanwhile
+        "hfr_bench/cli/verify.py: hfr_bench.lab.verify_again",
+        "hfr_bench/cli/verify.py: hfr_bench.lab.redacting.audit",  # only where asked for
+        "hfr_bench/cli/verify.py: hfr_bench.lab.redacting.experiment",
         "hfr_bench/lab/register.py: hfr_bench.stats.estimate",  # numpy, scipy: only to freeze
         "hfr_bench/lab/registered.py: hfr_bench.lab.powered",  # the same
         "hfr_bench/lab/bundle.py: hfr_bench.lab.render_html",  # an extra, which may be missing

@@ -2,13 +2,15 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 import yaml
 
 from hfr_bench.errors import BadInputError
-from hfr_bench.lab.wire import Place
+
+if TYPE_CHECKING:
+    from hfr_bench.lab.wire import Place
 
 Command = Callable[..., Any]
 
@@ -69,8 +71,11 @@ def min_valid_option(command: Command) -> Command:
 
 def place(
     sandbox: str | None, data_dir: tuple[str, ...], suites: tuple[str, ...], folder: Path
-) -> Place:
+) -> "Place":
     """The options as a Place. Raises BadInputError for a path that is not there."""
+    # Half a second of loading, which a verification has for something better to do.
+    from hfr_bench.lab.wire import Place  # noqa: PLC0415
+
     found: dict[str, Path] = {}
     for text in data_dir:
         suite, equals, path = text.partition("=")

@@ -60,15 +60,15 @@ def analyse(
     kinds: Mapping[str, KindSpec],
     mixes: Sequence[FaultMix] = (),
     look: int | None = None,
+    facts: Sequence[Facts] | None = None,
 ) -> Report:
     """Make the report of an experiment, complete or not.
 
-    `prereg`, `lock`: what was registered, and its digests. `rows`, `store`: the plan, control
-    trials included, and the traces. `schedules`: a schedule by its id (`ScheduleBook.schedule`,
-    with its errors). `kinds`: by name, as at freezing. `mixes`: to reweight single faults by,
-    checked. `look`: a registered look; None = the one that ended it, else the whole plan.
+    `rows`, `store`: the plan (with controls), and the traces. `schedules`: by id, with its errors.
+    `kinds`: as at freezing. `mixes`: to reweight by, checked. `look`: a registered one; None = the
+    one that ended it, else the whole plan. `facts`: of the store's files in their order, if known.
     """
-    facts = gather(store, Ingest(prereg, rows, schedules, kinds))
+    facts = facts or gather(store, Ingest(prereg, rows, schedules, kinds))
     whole, (prereg, rows, stage) = rows, at_look(prereg, rows, store.folder, look)
     checked = [one.checked for one in facts]
     chosen = choose(rows, checked, prereg.void_rounds)

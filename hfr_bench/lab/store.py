@@ -153,22 +153,7 @@ class Store:
         with file.path.open("rb") as opened:
             status = os.fstat(opened.fileno())
             raw = opened.read()
-        lines = _split(raw)
-        mark, whole = Mark(status.st_size, status.st_mtime_ns), hashlib.sha256(raw).hexdigest()
-        events = decode.trace_events(lines)
-        if events and _chained(lines, events):
-            last = events[-1].body
-            result = decode.full(TrialResult, last.result) if last.type == "trial_ended" else None
-            checked = Checked(file, result, (), (), trial_digest(lines))
-            return Reading(checked, events, (), lines, mark, whole)
-        parsed = [_parse(line) for line in lines]
-        bad = tuple(
-            BadLine(file.name, number, event)
-            for number, event in enumerate(parsed, 1)
-            if isinstance(event, str)
-        )
-        readable = [event for event in parsed if not isinstance(event, str)]
-        return Reading(_check(file, lines), readable, bad, lines, mark, whole)
+        return reading(file, raw, Mark(status.st_size, status.st_mtime_ns))
 
     def check(self, file: TrialFile) -> Checked:
         """Verify a file's hash chain and read its result."""
@@ -195,6 +180,26 @@ class Store:
     def raw(self, file: TrialFile) -> list[bytes]:
         """A trial's lines as written, without newlines."""
         return _lines(file.path)
+
+
+def reading(file: TrialFile, raw: bytes, mark: Mark) -> Reading:
+    """A file's bytes, read once: every line hashed, every line decoded."""
+    lines = _split(raw)
+    whole = hashlib.sha256(raw).hexdigest()
+    events = decode.trace_events(lines)
+    if events and _chained(lines, events):
+        last = events[-1].body
+        result = decode.full(TrialResult, last.result) if last.type == "trial_ended" else None
+        checked = Checked(file, result, (), (), trial_digest(lines))
+        return Reading(checked, events, (), lines, mark, whole)
+    parsed = [_parse(line) for line in lines]
+    bad = tuple(
+        BadLine(file.name, number, event)
+        for number, event in enumerate(parsed, 1)
+        if isinstance(event, str)
+    )
+    readable = [event for event in parsed if not isinstance(event, str)]
+    return Reading(_check(file, lines), readable, bad, lines, mark, whole)
 
 
 def choose(rows: Sequence[PlanRow], checked: Iterable[Checked], void_rounds: int) -> Chosen:

@@ -17,23 +17,20 @@ from hfr_bench import __version__
 from hfr_bench.errors import BadInputError, HfrError, InfrastructureError
 from hfr_bench.lab import render, seal
 from hfr_bench.lab.analyse import analyse
-from hfr_bench.lab.book import read_book
-from hfr_bench.lab.bundle import describe, environment, pages
+from hfr_bench.lab.bundle import describe, environment
 from hfr_bench.lab.looks import ends_here, told
 from hfr_bench.lab.redacting.audit import redacted
-from hfr_bench.lab.register import SCHEDULES, Experiment
+from hfr_bench.lab.register import Experiment
 from hfr_bench.lab.review.summary import with_review
 from hfr_bench.lab.verify_again import LEVEL as AGAIN
 from hfr_bench.lab.verify_again import Sample, level_4
+from hfr_bench.lab.verify_ahead import Ahead
+from hfr_bench.lab.verify_crew import Crew
 from hfr_bench.lab.verify_files import Work, judge, lay_out, level_0, other_version
 from hfr_bench.lab.verify_frozen import Frozen, level_1, level_2, read_frozen
 from hfr_bench.lab.verify_read import opened
-from hfr_bench.model.bundle import Check, Environment, Verification
+from hfr_bench.model.bundle import DEFAULT_LEVEL, LEVELS, Check, Environment, Verification
 from hfr_bench.model.report import Report
-
-LEVELS = ("integrity", "registration", "schedules", "re-derivation", "re-execution")
-DEFAULT = 3
-"""The highest level that needs nothing but the bundle."""
 
 WORD: tuple[tuple[str, ...], ...] = (
     (
@@ -68,10 +65,11 @@ _LACKS = " is not there"
 
 def verify(
     path: Path,
-    level: int = DEFAULT,
+    level: int = DEFAULT_LEVEL,
     expect: str | None = None,
     authority: Path | None = None,
     sample: Sample | None = None,
+    crew: Crew | None = None,
 ) -> Verification:
     """Verify a bundle up to a level.
 
@@ -81,13 +79,15 @@ def verify(
         expect: the digest of its manifest (or its beginning), as published elsewhere.
         authority: certificates (PEM) that are trusted to sign timestamps.
         sample: which trials level 4 runs again, and where.
+        crew: who helps; None: nobody.
 
     Raises BadInputError if it is no bundle at all, InfrastructureError if a trial could not be run
     again for want of something of ours; what is wrong with a bundle is in the result.
     """
     with tempfile.TemporaryDirectory(prefix="hfr-verify-") as temporary, opened(path) as files:
+        ahead = Ahead(crew or Crew(1), path, files, level)
         try:
-            work = lay_out(files, Path(temporary).resolve())
+            work = lay_out(files, Path(temporary).resolve(), ahead.read)
         except BadInputError as error:
             raise BadInputError(f"{path}: {error}") from error
         checks = [*level_0(work), *redacted(work)]
@@ -96,7 +96,7 @@ def verify(
             checks.append(_expected(digest, expect.lower()))
         if level > 0:
             work.authority = authority
-            checks += _above(work, level, sample or Sample())
+            checks += _above(work, level, sample or Sample(), ahead)
     return Verification(
         name=work.says.name,
         origin=work.says.origin,
@@ -116,7 +116,7 @@ def _expected(digest: str, expect: str) -> Check:
     return Check(level=0, check="the manifest is the one expected", ok=right, detail=detail)
 
 
-def _above(work: Work, level: int, sample: Sample) -> Iterator[Check]:
+def _above(work: Work, level: int, sample: Sample, ahead: Ahead) -> Iterator[Check]:
     """Levels 1 to `level`. A level that cannot be gone through has failed, and says at what."""
     try:
         frozen = read_frozen(work)
@@ -125,11 +125,16 @@ def _above(work: Work, level: int, sample: Sample) -> Iterator[Check]:
         told = _told(work, error) + other_version(work.says.dumps().encode())
         yield Check(level=1, check=what, ok=False, detail=told)
         return
-    steps: tuple[Callable[[Work, Frozen], Iterable[Check]], ...]
-    steps = (level_1, level_2, level_3, lambda work, _: level_4(work, sample))
+    ahead.begin(work, frozen)
+    steps: tuple[Callable[[], Iterable[Check]], ...] = (
+        lambda: level_1(work, frozen),
+        lambda: level_2(work, frozen, ahead.drawn),
+        lambda: level_3(work, frozen, ahead),
+        lambda: level_4(work, sample),
+    )
     for number, step in enumerate(steps[:level], 1):
         try:
-            yield from step(work, frozen)
+            yield from step()
         except InfrastructureError:  # an engine that is gone, say
             raise
         # Whatever a stranger's file makes our code do is that file's fault, not a defect of ours.
@@ -145,17 +150,19 @@ def _told(work: Work, error: Exception) -> str:
 # -- level 3: re-derivation -------------------------------------------------------------------
 
 
-def level_3(work: Work, frozen: Frozen) -> Iterator[Check]:
+def level_3(work: Work, frozen: Frozen, ahead: Ahead) -> Iterator[Check]:
     """Every number made again from the traces."""
     prereg, lock, plan = frozen.prereg, frozen.lock, frozen.plan
-    book = read_book(work.folder / SCHEDULES)
-    made = analyse(prereg, lock, plan, work.store, book.schedule, frozen.content.kinds)
+    book = frozen.book(work.folder)
+    made = analyse(
+        prereg, lock, plan, work.store, book.schedule, frozen.content.kinds, facts=work.facts
+    )
     yield from _ended(made)
     experiment = Experiment(work.folder, prereg, lock, plan, book)
     made = with_review(made, experiment)
     yield _numbers(work, made)
     yield _says(work, made)
-    yield from _pages(work, made, experiment)
+    yield from _pages(work, ahead.pages(made, experiment))
 
 
 def _ended(made: Report) -> Iterator[Check]:
@@ -249,11 +256,10 @@ def _says(work: Work, made: Report) -> Check:
     return judge(3, "bundle.json follows from the traces", differences(said, again), fine)
 
 
-def _pages(work: Work, made: Report, experiment: Experiment) -> Iterator[Check]:
+def _pages(work: Work, made: dict[str, bytes]) -> Iterator[Check]:
     """What people read is that report, rendered. Other versions may lay it out otherwise."""
     by, here = _environment(work), environment()
-    # A bundle may have been made where no page could be drawn.
-    for name, text in pages(made, experiment, drawn="report.html" in work.kept).items():
+    for name, text in made.items():
         said = work.kept.get(name)
         if name == seal.REPORT:
             continue

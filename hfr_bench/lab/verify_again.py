@@ -26,7 +26,7 @@ from hfr_bench.lab.store import TrialFile, stripped
 from hfr_bench.lab.trial import run_trial
 from hfr_bench.lab.verify_files import Work, judge
 from hfr_bench.lab.wire import Bench, Place, WorkerScope
-from hfr_bench.model.bundle import Check
+from hfr_bench.model.bundle import SAMPLE, Check
 from hfr_bench.model.terms import Origin
 
 LEVEL = 4
@@ -40,7 +40,7 @@ Event = dict[str, Any]
 class Sample(NamedTuple):
     """How many trials are run again, which ones, and where."""
 
-    trials: int = 20
+    trials: int = SAMPLE
     seed: int = 0
     place: Place = Place()
 

@@ -6,7 +6,7 @@ bundle brings along (an index, say) is never read as truth.
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,11 +17,13 @@ from hfr_bench import __version__, content
 from hfr_bench.errors import BadInputError
 from hfr_bench.lab import seal
 from hfr_bench.lab.amending import PARENTS
+from hfr_bench.lab.ingest import Facts
 from hfr_bench.lab.looks import LOOKS
 from hfr_bench.lab.register import LOCK, PLAN, PREREG, SCHEDULES, TOKEN, TRIALS
 from hfr_bench.lab.runlog import RUN_LOG
 from hfr_bench.lab.store import Checked, Store
 from hfr_bench.lab.verify_read import Files
+from hfr_bench.lab.verify_traces import Reader, Seen
 from hfr_bench.model.bundle import LAYOUT, Bundle, Chain, Check
 from hfr_bench.ports.tape import CASSETTES
 
@@ -34,7 +36,8 @@ _SHOWN = 3
 class Work:
     """What all levels share. `kept`: the files beside the experiment that levels above 0 read.
 
-    `authority`: certificates that are trusted to sign timestamps.
+    `seen`: what the traces say, in path order. `authority`: certificates that are trusted to sign
+    timestamps.
     """
 
     says: Bundle
@@ -42,18 +45,37 @@ class Work:
     kept: dict[str, bytes] = field(default_factory=dict)
     digests: dict[str, str] = field(default_factory=dict)
     unreadable: dict[str, str] = field(default_factory=dict)
-    chains: list[Chain] = field(default_factory=list)
-    checked: list[Checked] = field(default_factory=list)
+    seen: tuple[Seen, ...] = ()
     authority: Path | None = None
 
     @property
     def store(self) -> Store:
         return Store(self.folder)
 
+    @property
+    def facts(self) -> list[Facts] | None:
+        """Of all traces, in the store's order; None if they were not made, or not of each."""
+        found = [one.facts for one in self.seen if not one.unreadable]
+        whole = [one for one in found if one is not None]
+        return whole if len(whole) == len(found) else None
 
-def lay_out(files: Files, folder: Path) -> Work:
+    @property
+    def checked(self) -> list[Checked]:
+        return [one.checked for one in self.seen if one.checked is not None]
+
+    @property
+    def chains(self) -> list[Chain]:
+        return [one.chain for one in self.seen if one.chain is not None]
+
+
+Read = Callable[[Work, Sequence[str]], Iterable[Seen]]
+"""Reads traces of these names, in any order."""
+
+
+def lay_out(files: Files, folder: Path, read: Read | None = None) -> Work:
     """Read every file once: hash it, and write what is worked on into `folder`.
 
+    `read`: reads the traces, once all else is there; None: here, and no facts are made of them.
     Raises BadInputError if what the bundle says of itself cannot be read: it is no bundle.
     """
     data = files.read(seal.BUNDLE)
@@ -67,25 +89,35 @@ def lay_out(files: Files, folder: Path) -> Work:
             f"not a bundle that this version reads: its layout is {says.layout}, not {LAYOUT}"
         )
     work = Work(says, folder)
+    traces = [name for name in files.names if seal.TRACE.fullmatch(name)]
     for name in files.names:
-        try:
-            data = files.read(name)
-        except BadInputError as error:
-            work.unreadable[name] = str(error)
-            continue
-        work.digests[name] = hashlib.sha256(data).hexdigest()
-        if seal.TRACE.fullmatch(name):
-            work.chains.append(seal.chain_of(name, data))
-        if not seal.known(name):
-            continue  # level 0 says so; nothing of it is read
-        if name in _WORKED_ON or name.partition("/")[0] in _BELOW:
-            path = folder / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(data)
-        elif "/" not in name:
-            work.kept[name] = data
-    work.checked = [work.store.check(file) for file in work.store.files()]
+        if not seal.TRACE.fullmatch(name):
+            _put(work, files, name)
+    found = Reader(files, folder).read(traces) if read is None else read(work, traces)
+    seen = {one.name: one for one in found}
+    work.unreadable |= {one.name: one.unreadable for one in seen.values() if one.unreadable}
+    sums = work.digests | {one.name: one.sha256 for one in seen.values() if not one.unreadable}
+    work.digests = {name: sums[name] for name in files.names if name in sums}
+    work.seen = tuple(seen[name] for name in sorted(traces, key=lambda name: name.split("/")))
     return work
+
+
+def _put(work: Work, files: Files, name: str) -> None:
+    """A file that is no trace: hashed, and kept where it is looked for."""
+    try:
+        data = files.read(name)
+    except BadInputError as error:
+        work.unreadable[name] = str(error)
+        return
+    work.digests[name] = hashlib.sha256(data).hexdigest()
+    if not seal.known(name):
+        return  # level 0 says so; nothing of it is read
+    if name in _WORKED_ON or name.partition("/")[0] in _BELOW:
+        path = work.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+    elif "/" not in name:
+        work.kept[name] = data
 
 
 def other_version(data: bytes) -> str:

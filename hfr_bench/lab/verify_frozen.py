@@ -1,9 +1,8 @@
 """Levels 1 and 2 of verification: what was registered, and the faults that were planned from it."""
 
 import json
-import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple, TypeVar
@@ -13,7 +12,9 @@ from pydantic import ValidationError
 from hfr_bench import content
 from hfr_bench.errors import BadInputError
 from hfr_bench.lab import seal
-from hfr_bench.lab.book import read_book
+from hfr_bench.lab.book import ScheduleBook, read_book
+from hfr_bench.lab.decode import trace_events
+from hfr_bench.lab.ingest import Ingest
 from hfr_bench.lab.looks import stage_of
 from hfr_bench.lab.offer import MATRICES, own_files
 from hfr_bench.lab.plan import Cell, cells, plan_rows
@@ -29,12 +30,10 @@ from hfr_bench.model.prereg import Lock, Preregistration
 from hfr_bench.model.record import Record, digest, text_digest
 from hfr_bench.model.schedule import KindSpec
 from hfr_bench.model.task import OracleStep, TaskSpec
-from hfr_bench.model.trace import TraceEvent, TrialStarted
+from hfr_bench.model.trace import TraceEvent
 from hfr_bench.model.trial import PlanRow
 
 Rec = TypeVar("Rec", bound=Record)
-
-_INJECTION = re.compile(rb'"injection_id":("(?:[^"\\]|\\.)*")')
 
 
 class Frozen(NamedTuple):
@@ -45,18 +44,39 @@ class Frozen(NamedTuple):
     plan: tuple[PlanRow, ...]
     content: Content
 
+    def book(self, folder: Path) -> ScheduleBook:
+        """The schedules that lie in the experiment's folder. Raises BadInputError."""
+        return read_book(folder / SCHEDULES)
+
+
+class Drawn(NamedTuple):
+    """What drawing the schedules again gave: two checks, and each schedule's injections."""
+
+    checks: tuple[Check, ...]
+    injections: dict[str, frozenset[str]]
+
 
 def read_frozen(work: Work) -> Frozen:
     """Raises BadInputError naming the file that cannot be read."""
-    folder = work.folder
+    return frozen_of(work.folder, work.kept.get(seal.CONTENT, b""))
+
+
+def frozen_of(folder: Path, made_of: bytes) -> Frozen:
+    """The same. `made_of`: the bytes of content.json."""
     prereg = content.read_record(folder / PREREG, Preregistration)
     lock = _record(Lock, LOCK, _bytes(folder / LOCK))
-    made_of = _record(Content, seal.CONTENT, work.kept.get(seal.CONTENT, b""))
+    content_ = _record(Content, seal.CONTENT, made_of)
     lines = _bytes(folder / PLAN).split(b"\n")
     plan = tuple(
         _record(PlanRow, f"{PLAN}:{number}", line) for number, line in enumerate(lines, 1) if line
     )
-    return Frozen(prereg, lock, plan, made_of)
+    return Frozen(prereg, lock, plan, content_)
+
+
+def ingest_of(folder: Path, frozen: Frozen) -> Ingest:
+    """What makes facts of the experiment's traces. Raises BadInputError without schedules."""
+    book = frozen.book(folder)
+    return Ingest(frozen.prereg, frozen.plan, book.schedule, frozen.content.kinds)
 
 
 def _bytes(path: Path) -> bytes:
@@ -145,16 +165,17 @@ def _starts(work: Work, frozen: Frozen) -> Check:
     arms = {arm.name: arm.digest() for arm in frozen.prereg.arms}
     known = {line.partition(":")[0] for line in work.says.damaged}
     wrong = []
-    for one in work.checked:
-        name = one.file.path.relative_to(work.folder).as_posix()
-        trial = rows.get((one.file.group, one.file.arm))
+    for seen in work.seen:
+        if (one := seen.checked) is None:
+            continue
+        name, trial = seen.name, rows.get((one.file.group, one.file.arm))
         if trial is None or name in known:
             continue  # level 2 counts what was not planned, level 0 what is damaged
-        event = _first(work, name)
+        event = _first(seen.first)
         if event is None:
             wrong.append(f"{name} does not start as a trial does")
             continue
-        body, round_ = event[1], one.file.round
+        body, round_ = event.body, one.file.round
         wanted = trial.identity() | {
             "prereg_digest": trial.prereg_digest,
             "schedule_digest": trial.schedule_digest,
@@ -164,32 +185,49 @@ def _starts(work: Work, frozen: Frozen) -> Check:
             "round": round_,
         }
         odd = [field for field, value in wanted.items() if getattr(body, field) != value]
-        odd += ["trial_id"] if event[0] != trial.trial_id else []
+        odd += ["trial_id"] if event.trial_id != trial.trial_id else []
         wrong += [f"{name} starts with another {odd[0]}"] if odd else []
     return judge(1, "every trial started as registered", wrong, f"{len(work.checked)} traces")
 
 
-def _first(work: Work, name: str) -> tuple[str, TrialStarted] | None:
-    with (work.folder / name).open("rb") as file:
-        line = file.readline().removesuffix(b"\n")
-    try:
-        event = TraceEvent.loads(line)
-    except ValidationError:
-        return None
-    return (event.trial_id, event.body) if isinstance(event.body, TrialStarted) else None
+def _first(line: bytes) -> TraceEvent | None:
+    """A trace's first line, or its like, if it starts a trial."""
+    if (fast := trace_events([line])) is not None:
+        event = fast[0]
+    else:
+        try:
+            event = TraceEvent.loads(line)
+        except ValidationError:
+            return None
+    return event if event.body.type == "trial_started" else None
 
 
 # -- level 2: schedules and plan --------------------------------------------------------------
 
 
-def level_2(work: Work, frozen: Frozen) -> Iterator[Check]:
-    """Every fault was drawn from the registration, and nothing else was delivered."""
+def level_2(work: Work, frozen: Frozen, again: Callable[[], Drawn]) -> Iterator[Check]:
+    """Every fault was drawn from the registration, and nothing else was delivered.
+
+    `again`: `draw_again` of this experiment.
+    """
     yield _made_of(work, frozen)
-    planned = list(_cells(frozen))
-    yield _schedules(work, frozen, planned)
-    yield _plan(work, frozen, planned)
+    drawn = again()
+    yield from drawn.checks
     yield _complete(work, frozen)
-    yield _delivered(work, frozen, planned)
+    yield _delivered(work, frozen, drawn.injections)
+
+
+def draw_again(folder: Path, frozen: Frozen) -> Drawn:
+    """Schedules and plan of the experiment in `folder`, held against what is drawn again.
+
+    Raises ValueError if they cannot be drawn.
+    """
+    planned = list(_cells(frozen))
+    found = {
+        cell.schedule.schedule_id: frozenset(event.injection_id for event in cell.schedule.events)
+        for cell in planned
+    }
+    return Drawn((_schedules(folder, frozen, planned), _plan(folder, frozen, planned)), found)
 
 
 def _made_of(work: Work, frozen: Frozen) -> Check:
@@ -246,16 +284,16 @@ def _cells(frozen: Frozen) -> Iterator[Cell]:
     return cells(frozen.prereg, tasks, frozen.content.matrix, frozen.content.kinds, oracle)
 
 
-def _schedules(work: Work, frozen: Frozen, planned: Sequence[Cell]) -> Check:
+def _schedules(folder: Path, frozen: Frozen, planned: Sequence[Cell]) -> Check:
     """Line by line what the draw gives again, and what the lock holds the digest of."""
     drawn = Counter(cell.schedule.dumps().encode() for cell in planned)
     lines: Counter[bytes] = Counter()
-    for path in (work.folder / SCHEDULES).glob("*.jsonl"):
+    for path in (folder / SCHEDULES).glob("*.jsonl"):
         lines.update(line for line in path.read_bytes().split(b"\n") if line)
     other, lost = (lines - drawn).total(), (drawn - lines).total()
     wrong = [f"{other} of {lines.total()} are not what is drawn again"] if other else []
     wrong += [f"{lost} that are drawn again are not there"] if lost else []
-    if read_book(work.folder / SCHEDULES).digest != frozen.lock.schedules_digest:
+    if frozen.book(folder).digest != frozen.lock.schedules_digest:
         wrong.append("they are not those that were frozen")
     generators = {cell.schedule.generator for cell in planned} - {frozen.lock.generator}
     wrong += [f"drawn by {frozen.lock.generator}, again by {name}" for name in sorted(generators)]
@@ -263,8 +301,8 @@ def _schedules(work: Work, frozen: Frozen, planned: Sequence[Cell]) -> Check:
     return judge(2, "the schedules are drawn again alike", wrong, fine)
 
 
-def _plan(work: Work, frozen: Frozen, planned: Sequence[Cell]) -> Check:
-    text = (work.folder / PLAN).read_text(encoding="utf-8")
+def _plan(folder: Path, frozen: Frozen, planned: Sequence[Cell]) -> Check:
+    text = (folder / PLAN).read_text(encoding="utf-8")
     again = "".join(
         f"{row.dumps()}\n" for row in plan_rows(frozen.prereg, frozen.lock.prereg_digest, planned)
     )
@@ -296,21 +334,20 @@ def _complete(work: Work, frozen: Frozen) -> Check:
     return judge(2, "every planned trial is there", wrong, fine)
 
 
-def _delivered(work: Work, frozen: Frozen, planned: Sequence[Cell]) -> Check:
+def _delivered(work: Work, frozen: Frozen, injections: Mapping[str, frozenset[str]]) -> Check:
     """Whatever a trace says was injected is in the schedule of its pair group."""
-    events = {
-        cell.schedule.schedule_id: {event.injection_id for event in cell.schedule.events}
-        for cell in planned
-    }
     rows = {(row.trial.pair_group, row.trial.arm): row.trial for row in frozen.plan}
     wrong, total = [], 0
-    for one in work.checked:
-        trial = rows.get((one.file.group, one.file.arm))
+    for one in work.seen:
+        if one.checked is None:
+            continue
+        trial = rows.get((one.checked.file.group, one.checked.file.arm))
         if trial is None:
             continue
-        allowed = events.get(trial.schedule_id, set()) if trial.injected else set()
-        found = _INJECTION.findall(one.file.path.read_bytes())
-        total += len(found)
-        if strange := {json.loads(text) for text in found} - allowed:
-            wrong.append(f"{one.file.group}/{one.file.arm}: {min(strange)} is not in its schedule")
+        allowed = injections.get(trial.schedule_id, frozenset()) if trial.injected else frozenset()
+        count, names = one.injections
+        total += count
+        if strange := {json.loads(text) for text in names} - allowed:
+            file = one.checked.file
+            wrong.append(f"{file.group}/{file.arm}: {min(strange)} is not in its schedule")
     return judge(2, "every delivered fault is in its schedule", wrong, f"{total} deliveries")

@@ -25,10 +25,13 @@ _PART_MAX = 255  # bytes of a file's name, in any file system
 
 
 class Files(Protocol):
-    """The files of a bundle by name."""
+    """The files of a bundle by name. `sizes`: in bytes, unpacked."""
 
     @property
     def names(self) -> tuple[str, ...]: ...
+
+    @property
+    def sizes(self) -> Mapping[str, int]: ...
 
     def read(self, name: str) -> bytes:
         """A file's bytes. Raises BadInputError if they are damaged."""
@@ -68,7 +71,8 @@ class _Folder:
             if stat.S_ISREG(mode):
                 names.append(name)
         self.names = tuple(names)
-        _check_size(top, {name: (top / name).stat().st_size for name in names})
+        self.sizes = {name: (top / name).stat().st_size for name in names}
+        _check_size(top, self.sizes)
 
     def read(self, name: str) -> bytes:
         return (self._top / name).read_bytes()
@@ -96,7 +100,8 @@ class _Zip:
         self.names = tuple(info.filename for info in members)
         if len(set(self.names)) < len(self.names):
             raise BadInputError(f"{path}: not a bundle: it holds two files of the same name")
-        _check_size(path, {info.filename: info.file_size for info in members})
+        self.sizes = {info.filename: info.file_size for info in members}
+        _check_size(path, self.sizes)
 
     def read(self, name: str) -> bytes:
         try:

@@ -9,6 +9,13 @@ from hfr_bench.model.terms import Origin
 LAYOUT = "hfr-bundle@1"
 """The layout of a bundle; a verifier reads no other."""
 
+LEVELS = ("integrity", "registration", "schedules", "re-derivation", "re-execution")
+"""What verifying goes through, from 0 on."""
+DEFAULT_LEVEL = 3
+"""The highest level that needs nothing but the bundle."""
+SAMPLE = 20
+"""Trials that level 4 runs again."""
+
 
 class TaskPoints(Record):
     """What a schedule is drawn from: a task's fault points, and its oracle if that is followed.

@@ -1,0 +1,90 @@
+"""What of a verification is begun before its turn, and by whom (`lab.verify_crew`).
+
+    traces ──── in chunks, by everybody, once all else is laid out
+    schedules ─ drawn again by a helper, while the first levels are gone through here
+    pages ───── drawn by a helper from the report as it lies in the bundle, while the numbers are
+                made again here; they count only if those are that report, byte by byte
+
+Without helpers all of it is done here, when its turn comes.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+
+from hfr_bench.errors import HfrError
+from hfr_bench.lab import render, seal, verify_help
+from hfr_bench.lab.bundle import pages
+from hfr_bench.lab.register import Experiment
+from hfr_bench.lab.verify_crew import WORTH, Asked, Crew
+from hfr_bench.lab.verify_files import Work
+from hfr_bench.lab.verify_frozen import Drawn, Frozen, draw_again, ingest_of, read_frozen
+from hfr_bench.lab.verify_read import Files
+from hfr_bench.lab.verify_traces import Reader, Seen, chunks, file_of
+from hfr_bench.model.report import Report
+
+_NUMBERS = 3
+HTML = "report.html"
+
+
+class Ahead:
+    """One verification's. `level`: up to which it goes."""
+
+    def __init__(self, crew: Crew, path: Path, files: Files, level: int) -> None:
+        self._crew, self._path, self._files, self._level = crew, path, files, level
+        self._drawn: Asked[Drawn] | None = None
+        self._pages: Asked[dict[str, bytes] | None] | None = None
+        self._said = b""
+        self._drawable = False
+        if sum(files.sizes.values()) >= WORTH:
+            crew.begin()
+
+    def read(self, work: Work, names: Sequence[str]) -> Iterator[Seen]:
+        """All traces; with their facts if numbers will be made of them, and all it takes is there.
+
+        What is wrong with a frozen file is said by the level that reads it.
+        """
+        ingest = None
+        if self._level >= _NUMBERS:
+            with suppress(HfrError, ValueError):
+                ingest = ingest_of(work.folder, read_frozen(work))
+        reader = Reader(self._files, work.folder, ingest)
+        made_of = None if ingest is None else work.kept.get(seal.CONTENT, b"")
+        if ingest is not None:  # trials of one schedule together: it is parsed once
+            order = {name: ingest.order(file_of(work.folder, name)) for name in names}
+            names = sorted(names, key=lambda name: order[name])
+
+        def here(job: verify_help.Traces) -> list[Seen]:
+            return reader.read(job.names)
+
+        jobs = [
+            verify_help.Traces(self._path, work.folder, made_of, tuple(some))
+            for some in chunks(names)
+        ]
+        for found in self._crew.share(verify_help.traces, here, jobs):
+            yield from found
+
+    def begin(self, work: Work, frozen: Frozen) -> None:
+        """Have begun what can be begun; called once, when the traces were read."""
+        made_of = work.kept.get(seal.CONTENT, b"")
+        self._said, self._drawable = work.kept.get(seal.REPORT, b""), HTML in work.kept
+        if self._level >= _NUMBERS:
+            draw = partial(verify_help.drawn_pages, html=self._drawable)
+            args = (work.folder, made_of, self._said)
+            self._pages = self._crew.ask(draw, *args, here=lambda: None)
+        self._drawn = self._crew.ask(
+            verify_help.drawn, work.folder, made_of, here=lambda: draw_again(work.folder, frozen)
+        )
+
+    def drawn(self) -> Drawn:
+        """Schedules and plan, drawn again. Raises ValueError if they cannot be."""
+        assert self._drawn is not None
+        return self._drawn()
+
+    def pages(self, made: Report, experiment: Experiment) -> dict[str, bytes]:
+        """The pages that show the report that was made here."""
+        ready = self._pages() if self._pages is not None else None
+        if ready is not None and render.to_json(made).encode() == self._said:
+            return ready
+        return pages(made, experiment, drawn=self._drawable)

@@ -1,0 +1,119 @@
+"""A second process for long verifications: what it does, and that nothing depends on it.
+
+Work is asked for, and its result fetched later. Whoever helps begins to load what it needs at once,
+while this process loads its own. What it cannot do, for whatever reason, is done here: then the
+same error comes up here, or none.
+"""
+
+import os
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
+from contextlib import AbstractContextManager
+from functools import partial
+from importlib import import_module
+from multiprocessing import get_context
+from typing import Any, Generic, TypeVar
+
+T = TypeVar("T")
+Job = TypeVar("Job")
+
+WORTH = 8 * 1024**2
+"""Bytes of a bundle from which on a second process is worth its start (a second)."""
+PACKED = WORTH // 6
+"""Bytes of a zip that is likely to hold so many."""
+_AHEAD = 2  # jobs that a helper has at hand, so that it never waits for us
+_LOADS = "hfr_bench.lab.verify_help"
+
+
+class Asked(Generic[T]):
+    """Work that was asked for: call it for its result."""
+
+    def __init__(self, here: Callable[[], T], there: "Future[T] | None" = None) -> None:
+        self._here, self._there = here, there
+
+    @property
+    def under_way(self) -> bool:
+        """Whether somebody else is still at it."""
+        return self._there is not None and not self._there.done()
+
+    def __call__(self) -> T:
+        """The result; errors are those of doing it here."""
+        if self._there is not None:
+            try:
+                return self._there.result()
+            except Exception:  # noqa: BLE001 - whatever befell the helper
+                self._there = None
+        return self._here()
+
+
+class Crew(AbstractContextManager["Crew"]):
+    """This process, and those that help it once `begin` was called.
+
+    `processes`: at most so many, this one included; None: two, if there are two processors.
+    """
+
+    def __init__(self, processes: int | None = None) -> None:
+        self._processes = min(2, _processors()) if processes is None else processes
+        self._pool: ProcessPoolExecutor | None = None
+
+    @property
+    def helped(self) -> bool:
+        """Whether there are helpers."""
+        return self._pool is not None
+
+    def begin(self) -> None:
+        """Have helpers started, once; where that is not possible there are none."""
+        if self._pool is not None or self._processes < 2:
+            return
+        try:
+            self._pool = ProcessPoolExecutor(self._processes - 1, get_context("spawn"))
+            self._pool.submit(_load)
+        except (OSError, ImportError, NotImplementedError):  # no semaphores, no processes
+            self._pool = None
+
+    def __exit__(self, *_: object) -> None:
+        if self._pool is not None:
+            self._pool.shutdown(cancel_futures=True)
+            self._pool = None
+
+    def ask(
+        self, do: Callable[..., T], *args: Any, here: Callable[[], T] | None = None
+    ) -> Asked[T]:
+        """Have `do(*args)` done. `here`: how this process does the same, if otherwise."""
+        own = here or (lambda: do(*args))
+        if self._pool is None:
+            return Asked(own)
+        try:
+            return Asked(own, self._pool.submit(do, *args))
+        except RuntimeError:  # BrokenProcessPool: a helper died
+            return Asked(own)
+
+    def share(
+        self, there: Callable[[Job], T], here: Callable[[Job], T], jobs: Sequence[Job]
+    ) -> Iterator[T]:
+        """The results of all jobs, in their order; helpers and this process take them in turn."""
+        left, found = deque(range(len(jobs))), dict[int, T]()
+        asked = dict[int, Asked[T]]()
+        while left:
+            busy = sum(one.under_way for one in asked.values())
+            while left and self._pool is not None and busy < _AHEAD * (self._processes - 1):
+                n = left.popleft()
+                asked[n] = self.ask(there, jobs[n], here=partial(here, jobs[n]))
+                busy += 1
+            if left:
+                n = left.popleft()
+                found[n] = here(jobs[n])
+        return (asked[n]() if n in asked else found[n] for n in range(len(jobs)))
+
+
+def _load() -> None:
+    """In a helper: load what it will need."""
+    import_module(_LOADS)
+
+
+def _processors() -> int:
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # not on every system
+        return os.cpu_count() or 1

@@ -1,0 +1,55 @@
+"""What a helper does for a verification (`lab.verify_crew`), and how each of it is told to it.
+
+It has the bundle and the copy that the levels work on, and gives back what this process would have
+found itself: the same functions make it.
+"""
+
+from contextlib import ExitStack
+from functools import lru_cache
+from pathlib import Path
+from typing import NamedTuple
+
+from hfr_bench.lab.bundle import pages
+from hfr_bench.lab.register import Experiment
+from hfr_bench.lab.verify_frozen import Drawn, draw_again, frozen_of, ingest_of
+from hfr_bench.lab.verify_read import opened
+from hfr_bench.lab.verify_traces import Reader, Seen
+from hfr_bench.model.report import Report
+
+_open = ExitStack()  # for as long as the helper lives
+_frozen = lru_cache(maxsize=1)(frozen_of)
+
+
+class Traces(NamedTuple):
+    """Traces to be read out of a bundle.
+
+    `content`: content.json, where facts are to be made of them.
+    """
+
+    bundle: Path
+    folder: Path
+    content: bytes | None
+    names: tuple[str, ...]
+
+
+@lru_cache(maxsize=1)
+def _reader(bundle: Path, folder: Path, content: bytes | None) -> Reader:
+    ingest = None if content is None else ingest_of(folder, _frozen(folder, content))
+    return Reader(_open.enter_context(opened(bundle)), folder, ingest)
+
+
+def traces(job: Traces) -> list[Seen]:
+    """What they say."""
+    return _reader(job.bundle, job.folder, job.content).read(job.names)
+
+
+def drawn(folder: Path, content: bytes) -> Drawn:
+    """Schedules and plan, drawn again."""
+    return draw_again(folder, _frozen(folder, content))
+
+
+def drawn_pages(folder: Path, content: bytes, said: bytes, *, html: bool) -> dict[str, bytes]:
+    """The pages that show a report as it is in a bundle."""
+    frozen = _frozen(folder, content)
+    experiment = Experiment(folder, frozen.prereg, frozen.lock, frozen.plan, frozen.book(folder))
+    return pages(Report.loads(said), experiment, drawn=html)

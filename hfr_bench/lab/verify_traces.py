@@ -1,0 +1,95 @@
+"""Every trace of a bundle, read once: what each level of verification asks of it.
+
+    bytes -> SHA-256, end of the hash chain, the quick pass, first line, injections named in it
+          -> its facts (`lab.ingest`), where numbers will be made of them
+
+A copy of each goes where the levels work, for those that come back to a few.
+"""
+
+import hashlib
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from hfr_bench.errors import BadInputError
+from hfr_bench.lab.ingest import Facts, Ingest, collector_paused
+from hfr_bench.lab.store import Checked, Mark, Reading, TrialFile, reading
+from hfr_bench.lab.verify_read import Files
+from hfr_bench.model.bundle import Chain
+
+CHUNK = 64
+"""Traces that are read at one go, and what they say is handed on; some 5 MB."""
+
+_INJECTION = re.compile(rb'"injection_id":("(?:[^"\\]|\\.)*")')
+_NEVER = Mark(0, 0)  # no index keeps what is read here
+
+
+class Seen(NamedTuple):
+    """What a trace says. `unreadable`: why it cannot be unpacked; then there is nothing else.
+
+    `first`: its first line. `injections`: how often one is named, and each name (JSON) once.
+    `facts` None: not asked for, or they cannot be made.
+    """
+
+    name: str
+    unreadable: str = ""
+    sha256: str = ""
+    chain: Chain | None = None
+    checked: Checked | None = None
+    first: bytes = b""
+    injections: tuple[int, frozenset[bytes]] = (0, frozenset())
+    facts: Facts | None = None
+
+
+class Reader:
+    """Reads traces out of a bundle. `folder`: where a copy goes. `ingest` None: no facts."""
+
+    def __init__(self, files: Files, folder: Path, ingest: Ingest | None = None) -> None:
+        self._files, self._folder, self._ingest = files, folder, ingest
+
+    @collector_paused()
+    def read(self, names: Sequence[str]) -> list[Seen]:
+        """What traces of these names say, in that order."""
+        return [self._seen(name) for name in names]
+
+    def _seen(self, name: str) -> Seen:
+        try:
+            data = self._files.read(name)
+        except BadInputError as error:
+            return Seen(name, str(error))
+        file = file_of(self._folder, name)
+        file.path.parent.mkdir(parents=True, exist_ok=True)
+        file.path.write_bytes(data)
+        read = reading(file, data, _NEVER)
+        last = hashlib.sha256(read.lines[-1]).hexdigest() if read.lines else ""
+        found = _INJECTION.findall(data)
+        return Seen(
+            name,
+            sha256=read.sha256,
+            chain=Chain(path=name, lines=len(read.lines), last=last),
+            checked=read.checked,
+            first=read.lines[0] if read.lines else b"",
+            injections=(len(found), frozenset(found)),
+            facts=None if self._ingest is None else _facts(self._ingest, read),
+        )
+
+
+def _facts(ingest: Ingest, read: Reading) -> Facts | None:
+    """None where a stranger's file makes our code fail: level 3 tries again, and says why."""
+    try:
+        return ingest.of(read)
+    except Exception:  # noqa: BLE001
+        return None
+
+
+def file_of(folder: Path, name: str) -> TrialFile:
+    """A trace of a bundle as one of the experiment in `folder`; `name` matches `seal.TRACE`."""
+    path = folder / name
+    group, round_, arm = path.parts[-3:]
+    return TrialFile(path, group, int(round_[1:]), arm.removesuffix(".jsonl"))
+
+
+def chunks(names: Sequence[str]) -> Iterator[Sequence[str]]:
+    """The names, some at a time."""
+    return (names[n : n + CHUNK] for n in range(0, len(names), CHUNK))
