@@ -81,8 +81,8 @@ class ImageSpec:
 class HostCommand:
     """How to start a tool host. `image`: what to run it in, for container sandboxes.
 
-    `memory_mib`/`cpu_s`: limits of the whole host; None = the sandbox's own. In a container: `user`
-    is uid:gid; `keeps` the few Linux capabilities it keeps (by default none); `network` None = none
+    `memory_mib`/`cpu_s`: limits of the whole host; None = the sandbox's own. In a container, so are
+    `pids` and `cpus`; `user` is uid:gid; `keeps` the few Linux capabilities it keeps (by default none); `network` None = none
     at all, else an internal network of this run by that name, on which the host answers to `alias`;
     `trial` the trial it is started for, "" = shared by trials in turn; `writable`: its whole root
     may be written to, so that it serves once; `persists` the folders that outlive a restart of the
@@ -102,6 +102,8 @@ class HostCommand:
     trial: str = ""
     writable: bool = False
     persists: tuple[str, ...] = ()
+    pids: int | None = None
+    cpus: float | None = None
 
 
 class ToolHost(Protocol):

@@ -97,8 +97,8 @@ def _host_config(command: HostCommand, settings: Settings, network: str | None) 
         "SecurityOpt": ["no-new-privileges:true"],
         "Memory": memory,
         "MemorySwap": memory,  # memory and swap together: no swap
-        "NanoCpus": round(settings.cpus * 1e9),
-        "PidsLimit": settings.pids,
+        "NanoCpus": round((command.cpus or settings.cpus) * 1e9),
+        "PidsLimit": command.pids or settings.pids,
         "Ulimits": [{"Name": name, "Soft": n, "Hard": n} for name, n in ulimits.items()],
         "OomScoreAdj": 500,  # when the machine runs out of memory, rather a host than the harness
         "IpcMode": "private",

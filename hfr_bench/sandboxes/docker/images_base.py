@@ -36,11 +36,16 @@ FULL = "docker.io/library/python:3.11-bookworm"
 """What stands for the reference where packages are asked for: it has git, patch and a compiler."""
 OVERRIDE = "HFR_BENCH_BASE_IMAGE"
 REFERENCE = "docker.io/library/python:3.11-slim-bookworm"
+_FULL_HOLDS = frozenset({"git", "patch"})
+_ROLE_LENGTH = 60  # a name for many packages would be longer than an engine takes
 
 
 def base_role(packages: Sequence[str] = ()) -> str:
     """The role of the base that holds these packages of Debian besides its own."""
-    return "-".join((ROLE, *sorted(packages)))
+    role = "-".join((ROLE, *sorted(packages)))
+    if len(role) <= _ROLE_LENGTH:
+        return role
+    return f"{ROLE}-{len(packages)}-packages-{digest(sorted(packages))[:8]}"
 
 
 def base_digest(packages: Sequence[str] = ()) -> str:
@@ -84,6 +89,8 @@ def _make(
     labels = labels_of(base_role(packages), base_digest(packages))
     wanted = os.environ.get(OVERRIDE)
     try:
+        if not wanted and not _FULL_HOLDS.issuperset(packages):
+            raise SandboxUnavailableError(f"no registry has an image with {' '.join(packages)}")
         source = fetched(client, _reference(packages), tell)
     except SandboxUnavailableError as error:
         if wanted:

@@ -42,6 +42,19 @@ _CONFINED = (
     *("setpriv", "--pdeathsig", "KILL", "--"),
     *("unshare", "--mount", "--pid", "--fork", "--kill-child", "--"),
 )
+# debootstrap's own resolver knows no alternatives and nothing provided by another name; apt does.
+# Nothing that is installed may start: there is no init, and its mounts would hold the root.
+_INSTALL = """\
+set -e
+root=$1; shift
+mount -t proc proc "$root/proc"
+mount --bind /dev "$root/dev"
+printf '#!/bin/sh\\nexit 101\\n' >"$root/usr/sbin/policy-rc.d"
+chmod 755 "$root/usr/sbin/policy-rc.d"
+chroot "$root" apt-get update -qq
+chroot "$root" apt-get install -y -qq --no-install-recommends "$@"
+rm "$root/usr/sbin/policy-rc.d"
+"""
 _SBIN = ":/usr/sbin:/sbin"
 _TIMEOUT_S = 1800
 _LINES_KEPT = 12
@@ -68,7 +81,10 @@ def debian_root(
     ) as made:
         _get_debootstrap(tell)
         tell("making the base image with debootstrap, about a minute (once; it is cached)")
-        _debootstrap(Path(made) / "root", packages)
+        _debootstrap(Path(made) / "root")
+        if packages:
+            tell(f"installing {len(packages)} packages in it with apt; hundreds of MB take minutes")
+            _install(Path(made) / "root", packages)
         packed = Path(made) / "root.tar.gz"
         pack(Path(made) / "root", packed)
         packed.rename(kept)
@@ -120,17 +136,20 @@ def _get_debootstrap(tell: Callable[[str], None]) -> None:
     _run((apt, "install", "-y", "-qq", "--no-install-recommends", *packages))
 
 
-def _debootstrap(root: Path, more: Sequence[str]) -> None:
+def _debootstrap(root: Path) -> None:
     _, variant, suite, python, _ = RECIPE
-    packages = ",".join((str(python), *more))
     _run(
         (
             *_CONFINED,
-            *("debootstrap", f"--variant={variant}", f"--include={packages}"),
+            *("debootstrap", f"--variant={variant}", f"--include={python}"),
             *("--force-check-gpg", str(suite), str(root), _mirror()),
         ),
         _proxy(),
     )
+
+
+def _install(root: Path, packages: Sequence[str]) -> None:
+    _run((*_CONFINED, "sh", "-c", _INSTALL, "install", str(root), *packages), _proxy())
 
 
 def _proxy() -> dict[str, str]:

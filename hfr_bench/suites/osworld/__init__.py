@@ -1,0 +1,1 @@
+"""OSWorld: tasks on a desktop, which is reached by the HTTP API of the server in its guest."""
