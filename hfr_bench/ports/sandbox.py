@@ -82,12 +82,12 @@ class HostCommand:
     """How to start a tool host. `image`: what to run it in, for container sandboxes.
 
     `memory_mib`/`cpu_s`: limits of the whole host; None = the sandbox's own. In a container, so are
-    `pids` and `cpus`; `user` is uid:gid; `keeps` the few Linux capabilities it keeps (by default none); `network` None = none
-    at all, else an internal network of this run by that name, on which the host answers to `alias`;
-    `trial` the trial it is started for, "" = shared by trials in turn; `writable`: its whole root
-    may be written to, so that it serves once; `persists` the folders that outlive a restart of the
-    container, each on a volume of its own in memory (all else that is writable does not); the last
-    of several is for root alone.
+    `pids` and `cpus`; `user` is uid:gid; `keeps` the few Linux capabilities it keeps (by default
+    none); `network` None = none at all, else an internal network of this run by that name, on which
+    the host answers to `alias`; `trial` the trial it is started for, "" = shared by trials in turn;
+    `writable`: its whole root may be written to, so that it serves once; `persists` the folders
+    that outlive a restart of the container, each on a volume of its own in memory (all else that is
+    writable does not); the last of several is for root alone.
     """
 
     argv: tuple[str, ...]

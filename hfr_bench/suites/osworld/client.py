@@ -160,7 +160,7 @@ class OverHttp:
 
 
 class Guest:
-    """A guest's API. `call` takes any path; the other methods raise `GuestRefusedError` for what is not 200.
+    """A guest's API. `call` takes any path; the others raise GuestRefusedError for what is not 200.
 
     Every method may raise GuestError and GuestTimeoutError. `operation_id` names what a call is
     part of, in the guest's log; `recall` reads that log and changes nothing.
@@ -268,7 +268,7 @@ class Guest:
         return self._good("GET", "/platform").text
 
     def recall(self, operation_id: str) -> Recalled:
-        """What is noted of an operation. A guest that is not ours keeps no log: GuestRefusedError, 404."""
+        """What is noted of an operation. A guest that is not ours has no log: GuestRefusedError."""
         path = f"/hfr/operations/{quote(operation_id, safe='')}"
         told = self._good("GET", path).json()
         return Recalled(told["state"], told["runs"], told.get("returncode"))
