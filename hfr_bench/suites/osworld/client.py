@@ -22,7 +22,8 @@ from hfr_bench.ports.sandbox import ToolHost
 TIMEOUT_S = 150.0
 """Of a call, where its caller says nothing: longer than the guest gives a command (120 s)."""
 OPERATION = "X-HFR-Operation"
-_SLICE_S = 0.25  # how long one question to a tool host may hold up the others
+SLICE_S = 0.25
+"""How long one question to a tool host may hold up the others."""
 _GRACE_S = 30.0
 
 
@@ -105,22 +106,36 @@ class OverHost:
         self, method: str, target: str, headers: Mapping[str, str], body: bytes, timeout_s: float
     ) -> Reply:
         deadline = time.monotonic() + timeout_s
+        found = self.begin(method, target, headers, body, min(SLICE_S, timeout_s))
+        while not isinstance(found, Reply):
+            left_s = deadline - time.monotonic()
+            if left_s <= 0:
+                raise GuestTimeoutError(f"{method} {target}: no answer in {timeout_s:g} s")
+            found = self.more(found, min(SLICE_S, left_s))
+        return found
+
+    def begin(
+        self, method: str, target: str, headers: Mapping[str, str], body: bytes, wait_s: float
+    ) -> Reply | int:
+        """Send it: its answer, or by which number to ask after it."""
         fields: dict[str, Any] = {
             "method": method,
             "target": target,
             "headers": list(headers.items()),
             "body": base64.b64encode(body).decode(),
         }
-        op = "http"
-        while True:
-            wait_s = max(0.0, min(_SLICE_S, deadline - time.monotonic()))
-            done = self._host.request(op, fields | {"wait_s": wait_s}, wait_s + _GRACE_S)
-            if done["done"]:
-                told = {str(name).lower(): str(value) for name, value in done["headers"]}
-                return Reply(int(done["status"]), told, base64.b64decode(done["body"]))
-            if time.monotonic() >= deadline:
-                raise GuestTimeoutError(f"{method} {target}: no answer in {timeout_s:g} s")
-            op, fields = "more", {"call": done["call"]}
+        return self._asked("http", fields, wait_s)
+
+    def more(self, call: int, wait_s: float) -> Reply | int:
+        """Ask after one that was sent."""
+        return self._asked("more", {"call": call}, wait_s)
+
+    def _asked(self, op: str, fields: Mapping[str, Any], wait_s: float) -> Reply | int:
+        done = self._host.request(op, {**fields, "wait_s": wait_s}, wait_s + _GRACE_S)
+        if not done["done"]:
+            return int(done["call"])
+        told = {str(name).lower(): str(value) for name, value in done["headers"]}
+        return Reply(int(done["status"]), told, base64.b64decode(done["body"]))
 
 
 class OverHttp:

@@ -8,12 +8,11 @@ import asyncio
 
 from aiohttp import web
 
+from hfr_bench.errors import InfrastructureError
 from hfr_bench.loopback import LoopThread, listen
-from hfr_bench.ports.sandbox import HostDiedError, ToolHost
-from hfr_bench.suites.osworld.client import GuestError, OverHost, Reply
+from hfr_bench.ports.sandbox import ToolHost
+from hfr_bench.suites.osworld.client import SLICE_S, OverHost, Reply
 
-TIMEOUT_S = 1900.0
-"""As long as OSWorld's client waits for a file to be opened; every shorter wait is its own."""
 _ANSWERED = frozenset({"content-length", "transfer-encoding", "connection", "keep-alive", "date"})
 _ASKED = _ANSWERED | {"host", "accept-encoding"}
 
@@ -41,14 +40,19 @@ class Tunnel:
         }
         body = await request.read()
         loop = asyncio.get_running_loop()
-        send = self._over.send
         try:
-            reply: Reply = await loop.run_in_executor(
-                None, send, request.method, request.raw_path, headers, body, TIMEOUT_S
+            found: Reply | int = await loop.run_in_executor(
+                None, self._over.begin, request.method, request.raw_path, headers, body, SLICE_S
             )
-        except (GuestError, HostDiedError):  # told again to whoever asks the host next
+            while not isinstance(found, Reply):
+                if request.transport is None or request.transport.is_closing():
+                    break  # whoever asked has gone; the guest goes on
+                found = await loop.run_in_executor(None, self._over.more, found, SLICE_S)
+        except InfrastructureError:  # told again to whoever asks the host next
             if request.transport is not None:
                 request.transport.abort()
             raise
-        told = {name: value for name, value in reply.headers.items() if name not in _ANSWERED}
-        return web.Response(status=reply.status, body=reply.body, headers=told)
+        if not isinstance(found, Reply):
+            return web.Response(status=499)
+        told = {name: value for name, value in found.headers.items() if name not in _ANSWERED}
+        return web.Response(status=found.status, body=found.body, headers=told)

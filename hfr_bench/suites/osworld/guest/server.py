@@ -42,6 +42,7 @@ from .wire import Request, Response
 
 PROTOCOL = "hfr.toolhost/1"
 FOLDERS = ("Desktop", "Documents", "Downloads", "Music", "Pictures", "Public", "Videos")
+_NO_SCREEN = Path(__file__).resolve().parent / "noscreen"
 _LONGEST_WAIT_S = 60.0
 
 
@@ -184,11 +185,9 @@ def _api(home: Path, state: Path | None, profile: str) -> Api:
     for name in FOLDERS:
         (home / name).mkdir(parents=True, exist_ok=True)
     state = state or home.parent / f".{home.name}-guest"
-    runner = Runner(home, state, {})
-    screen = None
-    if profile == "gui":
-        screen = start_session(runner, state)
-    return Api(runner, Operations(state), screen)
+    gui = profile == "gui"
+    runner = Runner(home, state, {} if gui else {"PYTHONPATH": str(_NO_SCREEN)})
+    return Api(runner, Operations(state), start_session(runner, state) if gui else None)
 
 
 def _hello(profile: str) -> dict[str, Any]:
