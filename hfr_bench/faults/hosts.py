@@ -19,6 +19,7 @@ from hfr_bench.model.trace import AttemptEnded, HostLooked
 
 KILLED = 137
 """128 + SIGKILL: how a shell tells of a command that was killed."""
+_SKEW_S = 5  # two clocks are not read at one time
 _EARLY_US = 100_000  # by so much a timed fault may seem shorter: it is timed by another thread
 
 
@@ -48,6 +49,8 @@ def untouched(effect: Break, attempt: Attempt, looks: Looks) -> bool:
     match effect.what:
         case Breakage.PAUSE | Breakage.RESTART | Breakage.INDEX_LOCK:
             return False
+        case Breakage.MODAL | Breakage.CLOCK_SKEW:
+            return False
         case Breakage.STALL | Breakage.CRASH:
             return not after.struck
         case Breakage.DISK_FULL:
@@ -56,6 +59,10 @@ def untouched(effect: Break, attempt: Attempt, looks: Looks) -> bool:
             return after.oom_kills == before.oom_kills
         case Breakage.PARTITION:
             return not UNREACHED.intersection(seen.signs)
+        case Breakage.READ_ONLY:
+            return "EACCES" not in seen.signs
+        case Breakage.APP_KILLED | Breakage.APP_FROZEN:
+            return before.app == 0
 
 
 def problem(
@@ -99,6 +106,25 @@ def _not_in_force(effect: Break, before: HostLooked, after: HostLooked) -> str:
             return "" if anew else "the container was not started anew"
         case Breakage.INDEX_LOCK:
             return "" if before.left else "no lock lay in the repository when the call went in"
+        case _:
+            return _no_broken_desktop(effect, before)
+
+
+def _no_broken_desktop(effect: Break, before: HostLooked) -> str:
+    """As `_not_in_force`, of what befalls a desktop: the call itself may end it."""
+    match effect.what:
+        case Breakage.READ_ONLY:
+            return "" if before.protected else "the folder could be written to"
+        case Breakage.APP_KILLED:
+            return "" if before.app is not None else "nobody struck the program"
+        case Breakage.APP_FROZEN:
+            halted = before.app == 0 or before.app_stopped > 0
+            return "" if before.app is not None and halted else "the program was not halted"
+        case Breakage.MODAL:
+            return "" if before.modal else "no dialog was there when the call went in"
+        case _:
+            near = abs(before.skew_s - effect.offset_s) <= _SKEW_S
+            return "" if near else f"the clock was off by {before.skew_s} s"
 
 
 def _still_in_force(healed: HostLooked) -> str:
@@ -108,6 +134,9 @@ def _still_in_force(healed: HostLooked) -> str:
         "somebody is out of reach": bool(healed.cut),
         "no block is free": healed.free_kib == 0,
         "the call is still at work": bool(healed.at_work),
+        "the folder may not be written to": healed.protected,
+        "the program is halted": bool(healed.app_stopped),
+        "the clock is off": bool(healed.skew_s),
     }
     return next((f"after it was undone, {what}" for what, is_so in left.items() if is_so), "")
 
@@ -172,6 +201,8 @@ def _as_declared(effect: Break, seen: AttemptEnded, before: HostLooked, after: H
                 return f"declared a kill for lack of memory, {_told(seen)}"
         case Breakage.DISK_FULL:
             return "" if "ENOSPC" in seen.signs else f"declared ENOSPC, {_told(seen)}"
+        case Breakage.READ_ONLY:
+            return "" if "EACCES" in seen.signs else f"declared EACCES, {_told(seen)}"
         case Breakage.PARTITION:
             met = UNREACHED.intersection(seen.signs)
             return "" if met else f"declared that somebody is not reached, {_told(seen)}"

@@ -196,6 +196,11 @@ def _host(body: HostLooked) -> str:
         f"out of reach: {', '.join(body.cut)}": bool(body.cut),
         "started anew": body.restarted,
         "a stale lock in its repository": body.left,
+        "a folder not to be written to": body.protected,
+        f"{body.app} process(es) of its program hit": body.app is not None,
+        f"{body.app_stopped} of its program's halted": bool(body.app_stopped),
+        "a dialog on its screen": body.modal,
+        f"its clock off by {body.skew_s} s": bool(body.skew_s),
     }
     found = [what for what, is_so in odd.items() if is_so]
     return f"the container, {body.when}: {'; '.join(found) or 'whole'}"

@@ -10,13 +10,14 @@ SIGNS: dict[str, tuple[str, ...]] = {
     "EHOSTUNREACH": ("No route to host",),
     "ENETUNREACH": ("Network is unreachable",),
     "ETIMEDOUT": ("timed out", "Connection timeout"),
+    "EACCES": ("Permission denied",),
     "EEXIST": ("index.lock': File exists",),
     "EAI_AGAIN": ("Temporary failure in name resolution",),
     "EAI_NONAME": ("Name or service not known", "Could not resolve host"),
 }
 """By name: the words by which libc, Python and the usual tools tell of it."""
 
-UNREACHED = frozenset(SIGNS) - {"ENOSPC", "ENOMEM", "EEXIST"}
+UNREACHED = frozenset(SIGNS) - {"ENOSPC", "ENOMEM", "EACCES", "EEXIST"}
 """Those that say that somebody was not reached."""
 
 

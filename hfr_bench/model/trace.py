@@ -169,6 +169,7 @@ class HostLooked(Record):
     halted. `struck`: how many of them the sandbox has hit. `free_kib`, `oom_kills`: null where the
     host is frozen, so that nobody can look. `cut`: who is out of reach; `*` is everybody.
     `restarted`: the host was started anew before the call. `left`: a lock that was left is there.
+    `protected`, `app`, `app_stopped`, `modal`, `skew_s`: as in `ports.sandbox.HostState`.
     """
 
     type: Literal["host"] = "host"
@@ -185,6 +186,11 @@ class HostLooked(Record):
     cut: tuple[str, ...] = ()
     restarted: bool = Field(default=False, exclude_if=lambda so: not so)
     left: bool = Field(default=False, exclude_if=lambda so: not so)
+    protected: bool = Field(default=False, exclude_if=lambda so: not so)
+    app: int | None = Field(default=None, exclude_if=lambda hit: hit is None)
+    app_stopped: int = Field(default=0, exclude_if=lambda halted: not halted)
+    modal: bool = Field(default=False, exclude_if=lambda so: not so)
+    skew_s: int = Field(default=0, exclude_if=lambda off: not off)
 
 
 class EffectExecuted(Record):

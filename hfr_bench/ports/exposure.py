@@ -16,12 +16,15 @@ class Exposure:
     """What a suite's world survives, so that it can be graded after it.
 
     `bears`: who bears `stall` or `crash` promises that a call's processes, and nobody else's, have
-    its `mark` in their command lines; who bears `disk_full` that what tools write needs room
-    in `scratch`; who bears `partition` that a tool reaches `peer` (a name on the host's network)
-    at `port` (0: any); who bears `restart` that what the world is graded by, and what its host has
+    its `mark` in their command lines; who bears `disk_full` that what tools write needs room in
+    `scratch`; who bears `partition` that a tool reaches `peer` (a name on the host's network) at
+    `port` (0: any); who bears `restart` that what the world is graded by, and what its host has
     noted of calls, lies in what its `HostCommand.persists`; who bears `index_lock` that tools work
-    in the git repository `repository`. Under all of them tools answer in words, and the world stays
-    readable.
+    in the git repository `repository`; who bears `read_only` that tools write in `folder`; who
+    bears `app_killed` or `app_frozen` that `app` is in the command lines of the user's program and
+    of nobody else; who bears `modal` that there is a screen with a window manager; who bears
+    `clock_skew` that commands are told by the time that the file `clock` says. Under all of them
+    tools answer in words, and the world stays readable.
 
     `holds`: a folder of the host's. Whoever names one promises that a call which finds a file there
     that is called as its `mark` stops itself (SIGSTOP) when its work is done, before it ends: so a
@@ -36,6 +39,9 @@ class Exposure:
     repository: str = ""
     holds: str = ""
     held_ms: int = 5000
+    folder: str = ""
+    app: str = ""
+    clock: str = ""
 
 
 def mark(operation_id: str) -> str:

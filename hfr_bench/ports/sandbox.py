@@ -197,7 +197,57 @@ class LeaveFile:
     path: str
 
 
-HostFault = Pause | Kill | Limit | Disconnect | Partition | FillDisk | Restart | LeaveFile
+@dataclass(frozen=True, slots=True)
+class Protect:
+    """Take everybody's right to write in the folder at `path`; its owner may give it back."""
+
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class KillApp:
+    """SIGKILL those whose command line contains `match`, if there are any."""
+
+    match: str
+
+
+@dataclass(frozen=True, slots=True)
+class StopApp:
+    """Stop those whose command line contains `match`, if there are any."""
+
+    match: str
+
+
+@dataclass(frozen=True, slots=True)
+class ShowModal:
+    """Show a dialog with that title, which has the focus. It stays until somebody dismisses it."""
+
+    title: str = "Software Updater"
+
+
+@dataclass(frozen=True, slots=True)
+class SkewClock:
+    """Have commands told another time: by `offset_s`, which is written into the file at `path`."""
+
+    path: str
+    offset_s: int
+
+
+HostFault = (
+    Pause
+    | Kill
+    | Limit
+    | Disconnect
+    | Partition
+    | FillDisk
+    | Restart
+    | LeaveFile
+    | Protect
+    | KillApp
+    | StopApp
+    | ShowModal
+    | SkewClock
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,7 +259,10 @@ class HostState:
     `free_kib`: of the scratch space. `oom_kills`: by the kernel, so far. Both None where the whole
     host is frozen. `cut`: peers out of reach, `address:port`; `*` is everybody. `restarted`: it was
     started anew since the fault that stands was ordered. `left`: a file that a fault has left lies
-    there still.
+    there still. `protected`: the folder may not be written to. `app`: how many processes of the
+    user's program the last fault of it hit (None: there was none), `app_stopped`: how many of the
+    program's are halted. `modal`: the dialog that was shown is there. `skew_s`: by how much the
+    time that commands are told is off.
     """
 
     paused: bool = False
@@ -223,6 +276,11 @@ class HostState:
     cut: tuple[str, ...] = ()
     restarted: bool = False
     left: bool = False
+    protected: bool = False
+    app: int | None = None
+    app_stopped: int = 0
+    modal: bool = False
+    skew_s: int = 0
 
 
 class FaultyHost(ToolHost, Protocol):

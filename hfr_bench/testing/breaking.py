@@ -20,11 +20,16 @@ from hfr_bench.ports.sandbox import (
     HostFault,
     HostState,
     Kill,
+    KillApp,
     LeaveFile,
     Limit,
     Partition,
     Pause,
+    Protect,
     Restart,
+    ShowModal,
+    SkewClock,
+    StopApp,
 )
 from hfr_bench.ports.suite import Execution, World
 from hfr_bench.testing.conformance import ConformanceError
@@ -51,6 +56,23 @@ def fault_of(what: Breakage, exposure: Exposure, match: str) -> HostFault:
             return Restart()
         case Breakage.INDEX_LOCK:
             return LeaveFile(f"{exposure.repository}/.git/index.lock")
+        case _:
+            return _of_a_desktop(what, exposure)
+
+
+def _of_a_desktop(what: Breakage, exposure: Exposure) -> HostFault:
+    """As above, of those in `DESKTOP`."""
+    match what:
+        case Breakage.READ_ONLY:
+            return Protect(exposure.folder)
+        case Breakage.APP_KILLED:
+            return KillApp(exposure.app)
+        case Breakage.APP_FROZEN:
+            return StopApp(exposure.app)
+        case Breakage.MODAL:
+            return ShowModal()
+        case _:
+            return SkewClock(exposure.clock, 86_400)
 
 
 def check_bears(world: World, task_id: str, step: OracleStep) -> None:
@@ -72,7 +94,7 @@ def check_bears(world: World, task_id: str, step: OracleStep) -> None:
         finally:
             world.host.heal()
         left = world.host.look(world.exposure.scratch, mark(operation_id))
-        if left.at_work or left.paused or left.cut or left.left:
+        if left.at_work or left.paused or left.cut or left.left or left.modal or left.protected:
             raise ConformanceError(f"{what}: undone, the host is {left}")
         world.grade(())
         if world.reset(task_id) != first:
@@ -147,6 +169,16 @@ class PretendedHost:
         elif isinstance(fault, LeaveFile):
             self._made.remove(fault)  # it stays by itself: nothing stands
             self.state = replace(self.state, left=True)
+        elif isinstance(fault, KillApp | StopApp):
+            stopped = int(isinstance(fault, StopApp))
+            self.state = replace(self.state, app=1, app_stopped=stopped)
+        elif isinstance(fault, Protect):
+            self.state = replace(self.state, protected=True)
+        elif isinstance(fault, ShowModal):
+            self._made.remove(fault)  # it stays by itself, too
+            self.state = replace(self.state, modal=True)
+        elif isinstance(fault, SkewClock):
+            self.state = replace(self.state, skew_s=fault.offset_s)
         elif isinstance(fault, Pause | Kill):
             self.state = HostState(watched=True, memory_mib=1024, free_kib=1000, oom_kills=0)
 
@@ -155,7 +187,8 @@ class PretendedHost:
         self._made.clear()
         if self._mends:
             left = self.state.left and not everything
-            self.state = replace(self._well, left=left)
+            modal = self.state.modal and not everything
+            self.state = replace(self._well, left=left, modal=modal)
         self._free.set()
 
     def look(self, path: str, match: str) -> HostState:
@@ -176,7 +209,9 @@ class PretendedWorld:
         answer: Callable[[], Observation] | None = None,
     ) -> None:
         self.host = host
-        self.exposure = Exposure(bears, "/scratch", "peer", 80, "/repository")
+        self.exposure = Exposure(
+            bears, "/scratch", "peer", 80, "/repository", "/folder", "program", "/clock"
+        )
         self.log: list[str] = []
         self._answer = answer or (lambda: Observation(answered=True, status=200, body="real"))
 

@@ -41,6 +41,15 @@ SOUND: dict[str, tuple[dict[str, Any], dict[str, Any], Any]] = {
     "oom": ({"memory_mib": 64}, {"memory_mib": 64, "oom_kills": 1}, {"exit_code": 137}),
     "partition": ({"cut": ("a:1",)}, {"cut": ("a:1",)}, {"exit_code": 1, "signs": ("ETIMEDOUT",)}),
     "restart": ({"restarted": True}, {"restarted": True}, {"exit_code": 0}),
+    "read_only": (
+        {"protected": True},
+        {"protected": True},
+        {"exit_code": 1, "signs": ("EACCES",)},
+    ),
+    "app_killed": ({"app": 2}, {"app": 2}, {"exit_code": 0}),
+    "app_frozen": ({"app": 1, "app_stopped": 1}, {"app": 1, "app_stopped": 1}, {"exit_code": 0}),
+    "modal": ({"modal": True}, {}, {"exit_code": 0}),
+    "clock_skew": ({"skew_s": 86_400}, {"skew_s": 86_401}, {"exit_code": 0}),
     "index_lock": ({"left": True}, {"left": True}, {"exit_code": 128, "signs": ("EEXIST",)}),
 }
 ANSWERED = [what for what, (_, _, seen) in SOUND.items() if seen != "hangs"]

@@ -28,11 +28,16 @@ from hfr_bench.ports.sandbox import (
     HostDiedError,
     HostFault,
     Kill,
+    KillApp,
     LeaveFile,
     Limit,
     Partition,
     Pause,
+    Protect,
     Restart,
+    ShowModal,
+    SkewClock,
+    StopApp,
 )
 
 _LOOK_S = 0.05
@@ -227,6 +232,23 @@ def _fault(effect: Break, call: Call, exposure: Exposure) -> HostFault:
             return Restart()
         case Breakage.INDEX_LOCK:
             return LeaveFile(f"{exposure.repository}/.git/index.lock")
+        case _:
+            return _of_a_desktop(effect, exposure)
+
+
+def _of_a_desktop(effect: Break, exposure: Exposure) -> HostFault:
+    """As above, of those in `DESKTOP`."""
+    match effect.what:
+        case Breakage.READ_ONLY:
+            return Protect(exposure.folder)
+        case Breakage.APP_KILLED:
+            return KillApp(exposure.app)
+        case Breakage.APP_FROZEN:
+            return StopApp(exposure.app)
+        case Breakage.MODAL:
+            return ShowModal()
+        case _:
+            return SkewClock(exposure.clock, effect.offset_s)
 
 
 def _strike(effect: Break, call: Call, exposure: Exposure) -> tuple[int, str]:

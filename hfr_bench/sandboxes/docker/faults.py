@@ -16,19 +16,23 @@ from hfr_bench.ports.sandbox import (
     HostFault,
     HostState,
     Kill,
+    KillApp,
     LeaveFile,
     Limit,
     Partition,
     Pause,
+    Protect,
     Restart,
+    ShowModal,
+    SkewClock,
+    StopApp,
 )
 from hfr_bench.sandboxes.docker import inside, parting
+from hfr_bench.sandboxes.docker.desk import Desk, Undo
 from hfr_bench.sandboxes.docker.engine import Engine, explanation, post
 
 _GONE = (404, 409)  # no such container; it is not running, or not paused
 _MIB = 1024 * 1024
-
-Undo = Callable[[APIClient], object]
 
 
 class Faults:
@@ -48,6 +52,7 @@ class Faults:
         self._watch: inside.Watch | None = None
         self._born = ""  # when it was last started, before the restart that stands
         self._left = ""  # the file that was left
+        self._desk = Desk(container)
 
     @property
     def standing(self) -> bool:
@@ -68,6 +73,11 @@ class Faults:
             FillDisk: self._fill,
             Restart: self._start_anew,
             LeaveFile: self._leave,
+            Protect: self._desk.protect,
+            KillApp: self._desk.kill_app,
+            StopApp: self._desk.stop_app,
+            ShowModal: self._desk.show_modal,
+            SkewClock: self._desk.skew_clock,
         }
         try:
             with self._turn, self._engine.client() as client:
@@ -82,6 +92,8 @@ class Faults:
         with self._turn:
             if everything and self._left:
                 self._undo.insert(0, self._remove)
+            if everything and self._desk.dialog:
+                self._undo.insert(0, self._desk.dismiss)
             self._heal()
 
     def _heal(self) -> None:
@@ -131,6 +143,7 @@ class Faults:
             cut=cut,
             restarted=bool(self._born) and seen["State"]["StartedAt"] != self._born,
             left=bool(left),
+            **({} if paused else self._desk.state(client)),
         )
 
     def _pause(self, client: APIClient, fault: Pause) -> Undo:

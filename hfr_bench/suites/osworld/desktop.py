@@ -11,6 +11,8 @@ import time
 from dataclasses import replace
 
 from hfr_bench.errors import InfrastructureError
+from hfr_bench.model.breakage import Breakage
+from hfr_bench.ports.exposure import Exposure
 from hfr_bench.ports.sandbox import HostCommand, Sandbox, ToolHost
 from hfr_bench.suites.osworld.client import Guest, GuestError
 from hfr_bench.suites.osworld.image import GUEST, Profile, image_spec
@@ -19,6 +21,12 @@ HOME = "/home/user"
 """The user's home in every guest; in `process` it lies elsewhere and is shown as if it lay here."""
 HELLO_S = 60.0
 _STATE = "/sandbox/guest"
+_BEARS = frozenset(
+    (
+        *(Breakage.PAUSE, Breakage.STALL, Breakage.CRASH, Breakage.DISK_FULL),
+        *(Breakage.RESTART, Breakage.READ_ONLY),
+    )
+)
 _KEPT = (HOME, "/sandbox", "/run/hfr-guest")  # the last is for root alone, and stays empty
 _GUI_MIB, _GUI_PIDS = 3072, 512
 _POLL_S = 0.5
@@ -46,6 +54,20 @@ def command(profile: Profile, *, contained: bool) -> HostCommand:
     if profile is Profile.GUI:
         made = replace(made, memory_mib=_GUI_MIB, pids=_GUI_PIDS)
     return made
+
+
+def exposure(profile: Profile, *, app: str = "") -> Exposure:
+    """What a guest in a container survives. `app`: what the task's program is known by, if any.
+
+    Without a network there is nobody to be parted from; a screen is what has a focus, and its image
+    has the library by which commands are told another time.
+    """
+    bears = _BEARS
+    if profile is Profile.GUI:
+        bears |= {Breakage.MODAL, Breakage.CLOCK_SKEW}
+        bears |= {Breakage.APP_KILLED, Breakage.APP_FROZEN} if app else set()
+    folder, clock = f"{HOME}/Desktop", f"{_STATE}/clock"
+    return Exposure(bears, scratch=HOME, folder=folder, app=app, clock=clock)
 
 
 class Desktop:

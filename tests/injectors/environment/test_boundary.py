@@ -89,7 +89,7 @@ def test_every_breakage_has_a_kind_and_is_drawn() -> None:
     assert sorted(effect.what for effect in effects) == sorted(Breakage)
     drawn = {
         kind
-        for matrix in ("environment", "shell_container")
+        for matrix in ("environment", "shell_container", "desktop_container")
         for mix in content.matrix(matrix).mixes
         for kind in mix.kinds
     }

@@ -37,11 +37,10 @@ def _controllers(url: str, scratch: Path) -> tuple[Any, Any]:
     return controller, setup.SetupController(host, int(port), cache_dir=str(scratch))
 
 
-def main(url: str, profile: str, scratch: Path) -> dict[str, Any]:
-    """What each call gave, by name."""
-    controller, setup = _controllers(url, scratch)
+def _steps(profile: str, scratch: Path) -> list[dict[str, Any]]:
+    """Setup steps, as a task has them."""
     (scratch / "table.csv").write_bytes(b"a,b\r\n1,\xc3\xa9\r\n")
-    steps = [
+    steps: list[dict[str, Any]] = [
         {
             "type": "upload_file",
             "parameters": {
@@ -79,7 +78,13 @@ def main(url: str, profile: str, scratch: Path) -> dict[str, Any]:
             {"type": "activate_window", "parameters": {"window_name": "notes"}},
             {"type": "change_wallpaper", "parameters": {"path": "/home/user/Desktop/notes.txt"}},
         ]
-    found: dict[str, Any] = {"setup": setup.setup(steps)}
+    return steps
+
+
+def main(url: str, profile: str, scratch: Path) -> dict[str, Any]:
+    """What each call gave, by name."""
+    controller, setup = _controllers(url, scratch)
+    found: dict[str, Any] = {"setup": setup.setup(_steps(profile, scratch))}
     found["said"] = (scratch / "said.txt").read_text()
     found["verified"] = setup._execute_with_verification_setup(
         ["true"], {"command_success": "test -d /home/user/made"}, 2, 0.1
