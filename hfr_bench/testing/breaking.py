@@ -210,7 +210,14 @@ class PretendedWorld:
     ) -> None:
         self.host = host
         self.exposure = Exposure(
-            bears, "/scratch", "peer", 80, "/repository", "/folder", "program", "/clock"
+            bears,
+            "/scratch",
+            "peer",
+            80,
+            "/repository",
+            folder="/folder",
+            app="program",
+            clock="/clock",
         )
         self.log: list[str] = []
         self._answer = answer or (lambda: Observation(answered=True, status=200, body="real"))
