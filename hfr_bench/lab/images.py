@@ -56,7 +56,13 @@ def build_images(
         config = wanted.config if len(suites) == 1 else {}
         with open_suite(name, place, default="docker", config=config) as (suite, sandbox):
             if not isinstance(suite, Imaged):
-                suite.select(SuiteSelection(suite=name, pool="base"))  # asks a host, in its image
+                try:
+                    suite.select(SuiteSelection(suite=name, pool="base"))  # asks a host of its image
+                except BadInputError as error:  # its tasks are other people's, and not named
+                    if suites:
+                        raise
+                    place.tell(str(error))
+                    continue
                 yield SuiteImage(name, sandbox.name, sandbox.image_id)
             elif wanted.tasks or wanted.pool:
                 chosen = SuiteSelection(suite=name, pool=wanted.pool, tasks=wanted.tasks)
