@@ -56,8 +56,8 @@ def build_images(
         config = wanted.config if len(suites) == 1 else {}
         with open_suite(name, place, default="docker", config=config) as (suite, sandbox):
             if not isinstance(suite, Imaged):
-                try:
-                    suite.select(SuiteSelection(suite=name, pool="base"))  # asks a host of its image
+                try:  # asks a host, in its image
+                    suite.select(SuiteSelection(suite=name, pool="base"))
                 except BadInputError as error:  # its tasks are other people's, and not named
                     if suites:
                         raise

@@ -46,7 +46,7 @@ def assert_told(
 
 def test_an_unknown_suite_is_bad_input(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["images", "nothing", "--sandbox", "process"]) == 2
-    offered = "db_mini, dbbench, shopdesk, swe_bench, swe_mini, tau2, web_mini"
+    offered = "db_mini, dbbench, os_interaction, os_mini, shopdesk, swe_bench, swe_mini, tau2"
     assert f"unknown suite 'nothing'; there are: {offered}" in capsys.readouterr().err
 
 

@@ -1,4 +1,4 @@
-"""db_mini under lost answers, as a user does it: who doubles rows, who does not; every arm runs."""
+"""db_mini and os_mini under lost answers, as a user does it: who doubles, who does not."""
 
 from collections import Counter
 from pathlib import Path
@@ -17,8 +17,7 @@ title: One lost answer a trial
 origin: rehearsal
 agent: oracle
 suites:
-  - suite: db_mini
-    {tasks}
+  - {{suite: {suite}, {tasks}}}
 faults: {{matrix: {matrix}, design: exhaustive-1}}
 arms:
 {arms}
@@ -47,19 +46,20 @@ OTHERS = """\
   - {name: random_legal, strategy: random_legal, equipment: {query: true}}
 """
 MATRIX = """\
-name: lost_statements
-title: Answers of statements, lost before or after
+name: lost
+title: Answers lost before or after
 mixes:
-  - points: ["tool:execute_sql"]
+  - points: ["tool:execute_sql", "tool:bash_action"]
     kinds: {tool_outcome_unknown: 1.0}
 """
 
 
-def play(folder: Path, tasks: str, matrix: str, arms: str) -> Path:
+def play(folder: Path, suite: str, tasks: str, matrix: str, arms: str) -> Path:
     """The experiment, frozen and run to the end."""
     (folder / "matrices").mkdir(parents=True)
-    (folder / "prereg.yaml").write_text(PREREG.format(tasks=tasks, matrix=matrix, arms=arms))
-    (folder / "matrices" / "lost_statements.yaml").write_text(MATRIX)
+    chosen = PREREG.format(suite=suite, tasks=tasks, matrix=matrix, arms=arms)
+    (folder / "prereg.yaml").write_text(chosen)
+    (folder / "matrices" / "lost.yaml").write_text(MATRIX)
     assert run(["freeze", str(folder), "--sandbox", "process"]) == 0
     assert run(["run", str(folder), "--sandbox", "process"]) == 0
     return folder
@@ -74,23 +74,35 @@ def results(folder: Path, arm: str) -> list[TrialResult]:
 
 def test_blind_resend_doubles_rows_and_oracle_recovery_does_not(tmp_path: Path) -> None:
     tasks = "tasks: [own-book-a-night, own-new-berth]"
-    lost = play(tmp_path / "lost", tasks, "lost_statements", YARDSTICKS)
+    lost = play(tmp_path / "lost", "db_mini", tasks, "lost", YARDSTICKS)
+    assert_doubled(lost, {"own-book-a-night": 1})
+
+
+@pytest.mark.slow
+def test_and_lines_of_files(tmp_path: Path) -> None:
+    tasks = "tasks: [own-append-entry, own-private-keys, own-next-number]"
+    lost = play(tmp_path / "lost", "os_mini", tasks, "lost", YARDSTICKS)
+    assert_doubled(lost, {"own-append-entry": 1, "own-next-number": 1})
+
+
+def assert_doubled(lost: Path, expected: dict[str, int]) -> None:
     doubled = Counter[str]()
     for result in results(lost, "blind_resend"):
         assert result.outcome is not None
         doubled[result.task_id] += result.outcome.duplicates
         assert result.outcome.goal_met is (result.outcome.duplicates == 0)
-    assert +doubled == {"own-book-a-night": 1}
+    assert +doubled == expected
     for result in results(lost, "oracle_recovery"):
         assert result.outcome is not None
         assert (result.outcome.duplicates, result.outcome.goal_met) == (0, True)
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(("suite", "matrix"), [("db_mini", "sql"), ("os_mini", "os")])
 def test_every_arm_is_graded_and_the_experiment_is_valid(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, suite: str, matrix: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    folder = play(tmp_path / "all", "pool: base", "sql", YARDSTICKS + OTHERS)
+    folder = play(tmp_path / "all", suite, "pool: base", matrix, YARDSTICKS + OTHERS)
     for arm in load(folder).prereg.arms:
         graded = results(folder, arm.name)
         assert graded
