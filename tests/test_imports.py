@@ -54,6 +54,7 @@ OFFENCES = {
     "home-mcp": ("ports/user.py", "import mcp"),
     "home-playwright": ("ports/user.py", "import playwright"),
     "home-psycopg": ("ports/user.py", "import psycopg"),
+    "home-office": ("ports/user.py", "import openpyxl"),
     "home-datasets": ("ports/user.py", "import datasets"),
     "home-pyarrow": ("ports/user.py", "import pyarrow"),
     "home-tree-sitter": ("ports/user.py", "import tree_sitter"),
