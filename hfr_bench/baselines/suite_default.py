@@ -7,6 +7,7 @@ from typing import Any
 
 from hfr_bench.baselines._rules import SECOND_US, completion_again
 from hfr_bench.faults.draw import uniform
+from hfr_bench.faults.shape import TIMEOUT
 from hfr_bench.model.attempt import Attempted, Decision, Intent, Observation, StrategyEvent
 from hfr_bench.model.terms import Action, Channel
 from hfr_bench.recovery.kit import Kit
@@ -21,6 +22,8 @@ class Runner:
     how often it asks again for an empty answer. `max_errors`: tool errors that end a run; None =
     they never do. `waits`: instead of litellm's retries, tenacity's around the whole call.
     `limited`: so many retries of a rate limit alone. `same`: equal calls that end a run, if any.
+    `tool_tries`: how often a tool's call is sent, whatever it does, `tool_wait_s` apart, until it
+    is answered; no answer in time ends that.
     """
 
     num_retries: int
@@ -31,24 +34,30 @@ class Runner:
     waits: "Waits | None" = None
     limited: int | None = None
     same: int | None = None
+    tool_tries: int = 1
+    tool_wait_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class Waits:
-    """`stop_after_attempt(attempts)` and `wait_exponential(min=, max=)`, multiplier 1, no jitter.
+    """`stop_after_attempt(attempts)` and `wait_exponential(min=, max=)`, multiplier 1.
 
-    `never`: statuses that are not tried again.
+    `never`: statuses that are not tried again; `only`: if given, those alone are, and a call
+    without an answer is not. `jitter`: each wait is drawn from 0 to what it would be.
     """
 
     attempts: int
     min_s: float
     max_s: float
-    never: frozenset[int]
+    never: frozenset[int] = frozenset()
+    only: frozenset[int] | None = None
+    jitter: bool = False
 
-    def wait_us(self, failed: int) -> int:
+    def wait_us(self, failed: int, u: float) -> int:
         """After the failed attempt of that number, counted from 1: 2^(n-1) s within the bounds."""
         most = min(float(2 ** min(failed - 1, 60)), self.max_s)
-        return round(max(most, self.min_s, 0.0) * 1_000_000)
+        drawn = u if self.jitter else 1.0
+        return round(max(most, self.min_s, 0.0) * drawn * 1_000_000)
 
 
 _MINI_SWE_AGENT = Runner(
@@ -72,6 +81,25 @@ _WEBARENA = Runner(
     same=3,  # --repeating_action_failure_th
 )
 
+_OSWORLD = Runner(
+    num_retries=0,
+    through_sdk=False,
+    reasks=0,
+    max_errors=None,
+    source="desktop-env 1.0.2: desktop_env/controllers/python.py, mm_agents/agent.py",
+    # backoff.constant(interval=30), max_tries=10, its own full jitter: RateLimitError,
+    # BadRequestError, InternalServerError.
+    waits=Waits(
+        attempts=10,
+        min_s=30,
+        max_s=30,
+        only=frozenset({400, 429, *range(500, 600)}),
+        jitter=True,
+    ),
+    tool_tries=3,  # retry_times, of /execute, /screenshot and /accessibility alike
+    tool_wait_s=5.0,  # retry_interval
+)
+
 RUNNERS: Mapping[str, Runner] = MappingProxyType(
     {
         "tau2": Runner(
@@ -85,6 +113,7 @@ RUNNERS: Mapping[str, Runner] = MappingProxyType(
         "swe_mini": _MINI_SWE_AGENT,
         "webarena": _WEBARENA,
         "web_mini": _WEBARENA,
+        "desk_mini": _OSWORLD,
     }
 )
 """The suites here that have an upstream runner, by name."""
@@ -111,6 +140,13 @@ class SuiteDefault(Plain):
     the agent, and nothing is sent again. Three equal actions in a row end the run, of typing three
     equal ones at all. Not rebuilt: its thirty steps (`limits` of a registration), the three answers
     that cannot be parsed, and what the library below it does by itself.
+
+    desk_mini: OSWorld's. Its controller sends every action up to three times, five seconds apart,
+    whatever the guest answered and whether it was carried out or not; only where no answer comes in
+    time (ReadTimeout) it stops. Then the environment goes on as if nothing were wrong, with the
+    next observation: here the failure is handed to the agent. A model call is tried ten times, up
+    to 30 s apart, after 400, 429 and 5xx; other errors end the run (upstream goes on with an empty
+    answer, which no strategy can make).
 
     State: that of `_rules.completion_again`, `errors`, and `asked`, the empty answers of `step`;
     of webarena also `delay_us`, `last`, `row` and `typed`, the equal actions.
@@ -145,7 +181,7 @@ class SuiteDefault(Plain):
                 state = _acted(state, event.view.intent)
                 if max([state["row"], *state["typed"].values()]) >= self._runner.same:
                     return state, Decision(Action.FAIL, f"same action {self._runner.same} times")
-            return self._tool(state, seen)
+            return self._tool(state, seen, event.view.attempts)
         if seen.answered:
             return self._model_answered(state, event)
         step = event.view.step
@@ -156,12 +192,15 @@ class SuiteDefault(Plain):
         if runner.limited is not None:
             return _limited(state, event, runner.limited, u)
         if runner.waits is not None:
-            return state, _waited(runner.waits, event.view.attempts, seen)
+            return state, _waited(runner.waits, event.view.attempts, seen, u)
         return completion_again(state, event, runner.num_retries, runner.through_sdk, u)
 
-    def _tool(self, state: State, seen: Observation) -> tuple[State, Decision]:
+    def _tool(self, state: State, seen: Observation, tried: int) -> tuple[State, Decision]:
         if seen.answered and not seen.domain_error:
             return state, ACCEPT
+        if not seen.answered and tried < self._runner.tool_tries and seen.exception not in _LATE:
+            wait_us = round(self._runner.tool_wait_s * 1_000_000)
+            return state, Decision(Action.RETRY, "sent again", delay_us=wait_us, debit=1)
         state = {**state, "errors": state["errors"] + 1}
         most = self._runner.max_errors
         if most is not None and state["errors"] >= most:
@@ -179,13 +218,13 @@ class SuiteDefault(Plain):
         return after, Decision(Action.RETRY, "an empty answer", debit=1)
 
 
-def _waited(waits: Waits, failed: int, seen: Observation) -> Decision:
+def _waited(waits: Waits, failed: int, seen: Observation, u: float) -> Decision:
     """As tenacity's `Retrying` around the whole call; the last error is raised as it is."""
     if _hopeless(waits, seen):
         return Decision(Action.FAIL, "not tried again: the request itself is what is wrong")
     if failed >= waits.attempts:
         return Decision(Action.FAIL, "retries used up")
-    return Decision(Action.RETRY, "tried again", delay_us=waits.wait_us(failed), debit=1)
+    return Decision(Action.RETRY, "tried again", delay_us=waits.wait_us(failed, u), debit=1)
 
 
 def _limited(state: State, event: Attempted, most: int, u: float) -> tuple[State, Decision]:
@@ -213,6 +252,8 @@ def _acted(state: State, intent: Intent) -> State:
 
 def _hopeless(waits: Waits, seen: Observation) -> bool:
     """A context that is too long is told from other 400s by its words, as litellm does."""
+    if waits.only is not None:
+        return seen.exception is not None or seen.status not in waits.only
     if seen.exception is not None:
         return False
     too_long = seen.status == 400 and any(words in seen.body for words in _TOO_LONG)
@@ -220,6 +261,9 @@ def _hopeless(waits: Waits, seen: Observation) -> bool:
 
 
 _RATE_LIMIT, _TYPING = 429, "type"
+_LATE = frozenset({TIMEOUT, "ReadTimeout"})
+"""What a client raises that was answered too late."""
+
 _TOO_LONG = ("context_length_exceeded", "maximum context length", "prompt is too long")
 
 

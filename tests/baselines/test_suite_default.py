@@ -25,9 +25,8 @@ def tau2(key: int = 0) -> SuiteDefault:
 
 @pytest.mark.parametrize("config", [{}, {"suite": "shopdesk"}, {"suite": "tau"}])
 def test_a_suite_without_a_runner_is_refused_and_told_which_have_one(config: Any) -> None:
-    with pytest.raises(
-        ValueError, match=r"no upstream runner.*has: tau2, swe_bench, swe_mini, webarena, web_mini"
-    ):
+    wanted = r"has: tau2, swe_bench, swe_mini, webarena, web_mini, desk_mini"
+    with pytest.raises(ValueError, match=rf"no upstream runner.*{wanted}"):
         SuiteDefault(config, Kit())
 
 
@@ -198,3 +197,57 @@ def test_webarena_ends_a_run_at_the_third_equal_action(calls: str, ends: int | N
 
 def test_webarena_keeps_the_rules_of_strategies() -> None:
     check_strategy(web)
+
+
+def desk() -> SuiteDefault:
+    return SuiteDefault({"suite": "desk_mini"}, Kit(chance_key=(0,)))
+
+
+def sent_again(seen: Observation) -> tuple[list[float], Action]:
+    """Seconds waited before an action is sent again, and what it came to."""
+    arm = desk()
+    state, waited = arm.begin(), []
+    for attempt in range(1, 9):
+        event = Attempted(view(attempt, Channel.TOOL), seen)
+        state, decision = arm.decide(state, event)
+        if decision.action is not Action.RETRY:
+            return waited, decision.action
+        waited.append(decision.delay_us / 1_000_000)
+    raise AssertionError("it never ends")
+
+
+@pytest.mark.parametrize(
+    "seen", [lost("ConnectionClosed"), lost("ConnectTimeout"), *map(refused, (401, 404, 422, 503))]
+)
+def test_a_desks_action_is_sent_three_times_blindly(seen: Observation) -> None:
+    assert sent_again(seen) == ([5, 5], Action.REPLAN)
+
+
+@pytest.mark.parametrize("name", ["Timeout", "ReadTimeout"])
+def test_a_desks_action_without_an_answer_in_time_is_let_be(name: str) -> None:
+    assert sent_again(lost(name)) == ([], Action.REPLAN)
+
+
+def test_a_desks_refusal_is_an_answer() -> None:
+    assert sent_again(fine(domain_error=True)) == ([], Action.ACCEPT)
+
+
+@pytest.mark.parametrize(
+    ("seen", "hits"),
+    [*((refused(status), 10) for status in (400, 429, 500, 503)), (refused(401), 1), (lost(), 1)],
+)
+def test_a_desks_model_call_is_tried_up_to_ten_times(seen: Observation, hits: int) -> None:
+    arm = desk()
+    state, waited = arm.begin(), []
+    for attempt in range(1, 20):
+        state, decision = arm.decide(state, Attempted(view(attempt), seen))
+        if decision.action is not Action.RETRY:
+            break
+        waited.append(decision.delay_us)
+    assert (len(waited) + 1, decision.action) == (hits, Action.FAIL)
+    assert all(0 <= wait_us <= 30_000_000 for wait_us in waited)
+    assert len(set(waited)) == len(waited)  # backoff's jitter is full
+
+
+def test_a_desks_runner_keeps_the_rules_of_strategies() -> None:
+    check_strategy(desk)
