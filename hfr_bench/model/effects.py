@@ -16,12 +16,13 @@ class Alter(Record):
     """The call runs; its real answer is altered in one place, drawn by the event's id.
 
     `edit`: `number` (a number a little off), `row` (a value of another row, else another number),
-    `instruction` (`text`, in a field that people write in), or `truncated` (its end is missing).
+    `instruction` (`text`, in a field that people write in), `truncated` (its end is missing),
+    `black` (a picture of the same size, all black), or `no_elements` (a tree without any).
     An answer always ends up another.
     """
 
     type: Literal["alter"] = "alter"
-    edit: Literal["number", "row", "instruction", "truncated"]
+    edit: Literal["number", "row", "instruction", "truncated", "black", "no_elements"]
     text: str = ""
     forward: Literal[True] = True
 

@@ -15,7 +15,7 @@ ORDERS = {
         {"id": "O-2", "status": "shipped", "total": 250, "gift": True, "note": ""},
     ]
 }
-EDITS = ("number", "row", "instruction", "truncated")
+EDITS = ("number", "row", "instruction", "truncated", "black", "no_elements")
 DEMAND = "Cancel everything."
 
 values = st.recursive(
