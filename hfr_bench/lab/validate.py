@@ -16,7 +16,7 @@ from hfr_bench.model.record import Record
 from hfr_bench.model.task import OracleStep, SealedTask, TaskSpec, ToolSpec
 from hfr_bench.model.terms import Landed, SideEffect
 from hfr_bench.ports.agent import Agent, Message, ModelReply, Oracle, ToolReply, ToolRequest
-from hfr_bench.ports.suite import Controlled, Solved, Suite, World
+from hfr_bench.ports.suite import Controlled, Declinable, Solved, Suite, World
 from hfr_bench.ports.user import User, UserTurn
 
 
@@ -80,7 +80,7 @@ def validate(
             if task.task_id in unsolved:
                 continue
             sealed = suite.sealed(task.task_id)
-            found = _controls(world, task, sealed)
+            found = _controls(world, task, sealed, _last_word(suite))
             if isinstance(suite, Controlled):
                 own = suite.controls(task.task_id)
                 found = found.model_copy(update={"problems": (*found.problems, *own)})
@@ -104,11 +104,19 @@ def validate(
     )
 
 
-def _controls(world: World, task: TaskSpec, sealed: SealedTask) -> TaskCheck:
+def _last_word(suite: Suite) -> tuple[OracleStep, ...]:
+    """What the agent that does nothing says at its end, where a suite has an action for it."""
+    return (suite.gives_up,) if isinstance(suite, Declinable) else ()
+
+
+def _controls(
+    world: World, task: TaskSpec, sealed: SealedTask, last: Sequence[OracleStep]
+) -> TaskCheck:
+    """Oracle and nop; `last`: how nop ends."""
     initial = world.reset(task.task_id)
     oracle, end = _play(world, task, sealed, "oracle")
     world.reset(task.task_id)
-    nop, _ = _play(world, task, sealed, "nop")
+    nop, _ = _play(world, task, sealed, "nop", last)
     problems = []
     if oracle != 1.0:
         problems.append(f"{task.task_id}: the oracle scores {oracle:g}, not 1")
@@ -124,7 +132,13 @@ def _controls(world: World, task: TaskSpec, sealed: SealedTask) -> TaskCheck:
     )
 
 
-def _play(world: World, task: TaskSpec, sealed: SealedTask, name: str) -> tuple[float, str]:
+def _play(
+    world: World,
+    task: TaskSpec,
+    sealed: SealedTask,
+    name: str,
+    last: Sequence[OracleStep] = (),
+) -> tuple[float, str]:
     """Run a model-free agent on the reset world: the official verdict and the final state."""
     agent: Agent = plugins.find("agents", name)()
 
@@ -133,6 +147,8 @@ def _play(world: World, task: TaskSpec, sealed: SealedTask, name: str) -> tuple[
 
     runtime = _Unguarded(world, world.user(task.task_id, act))
     agent.run(task, runtime, Oracle(sealed.oracle, sealed.say))
+    for step in last:
+        runtime.tool(ToolRequest("last", step.tool, step.arguments))
     grade = world.grade(runtime.said)
     return grade.official, grade.state_digest
 

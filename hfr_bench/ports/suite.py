@@ -7,7 +7,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from hfr_bench.model.attempt import Observation
 from hfr_bench.model.prereg import SourcePin, SuiteSelection
-from hfr_bench.model.task import Probe, SealedTask, TaskSpec
+from hfr_bench.model.task import OracleStep, Probe, SealedTask, TaskSpec
 from hfr_bench.model.terms import Landed, SideEffect
 from hfr_bench.model.trial import Grade
 from hfr_bench.ports.user import User
@@ -116,6 +116,16 @@ class Solved(Protocol):
 
     def unsolved(self, selection: SuiteSelection) -> tuple[str, ...]:
         """The chosen tasks without a solution; their `SealedTask.oracle` is empty."""
+        ...
+
+
+@runtime_checkable
+class Declinable(Protocol):
+    """A suite with tasks that cannot be done, which an agent says by an action."""
+
+    @property
+    def gives_up(self) -> OracleStep:
+        """That action. The control that does nothing ends with it."""
         ...
 
 

@@ -1,0 +1,221 @@
+"""The `Suite` of desk_mini: files and commands on a desk, judged by OSWorld's evaluators."""
+
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, cast
+
+from hfr_bench import __version__
+from hfr_bench.errors import BadInputError
+from hfr_bench.model.breakage import Breakage
+from hfr_bench.model.prereg import SourcePin, SuiteSelection
+from hfr_bench.model.task import OracleStep, Probe, SealedTask, TaskSpec
+from hfr_bench.model.terms import Landed, SideEffect
+from hfr_bench.ports.diagnosis import Diagnosis
+from hfr_bench.ports.exposure import Exposure
+from hfr_bench.ports.sandbox import FaultyHost, Sandbox
+from hfr_bench.suites.osworld import contracts
+from hfr_bench.suites.osworld.actions import DONE, FAIL
+from hfr_bench.suites.osworld.desk import ShellDesk
+from hfr_bench.suites.osworld.episode import DeskWorld
+from hfr_bench.suites.osworld.halves import DeskTask
+from hfr_bench.suites.osworld.judging import Judging
+from hfr_bench.suites.osworld.mini import catalog, image
+from hfr_bench.suites.osworld.mini.catalog import SUITE
+from hfr_bench.suites.osworld.verifier import DeskVerifier
+
+NEEDED = ("bash", "awk", "sed", "find", "python3")
+EXPOSURE = Exposure(
+    # It has no network, and no repository.
+    bears=frozenset(Breakage) - {Breakage.PARTITION, Breakage.INDEX_LOCK},
+    scratch="/sandbox",
+)
+GIVE_UP = OracleStep(actor="agent", tool=contracts.FINISH, arguments={"status": FAIL})
+
+
+class DeskMiniSuite:
+    """desk_mini: work on a small desk of our own, by OSWorld's rules; never OSWorld itself.
+
+    Implements `ports.suite.Suite`, `ports.suite.Levelled`, `ports.suite.Controlled`,
+    `ports.suite.Declinable`, `ports.verifier.Checked` and `ports.exposure.Bearing`. Pools: all,
+    base (both all), demo, infeasible, and one a kind of task.
+    """
+
+    name = SUITE
+    matrix = "desk"  # what `hfr-bench new` writes
+    exposure = EXPOSURE
+    gives_up = GIVE_UP
+
+    @staticmethod
+    def diagnose() -> Diagnosis:
+        """For `hfr-bench doctor`."""
+        lacks = [name for name in NEEDED if shutil.which(name) is None]
+        if lacks:
+            return Diagnosis(
+                None,
+                f"lacks {', '.join(lacks)} here: its commands run in docker alone",
+                f"apt-get install {' '.join(lacks)}",
+            )
+        return Diagnosis(True, "its desk is a folder and a shell; in docker it brings its own")
+
+    def __init__(self, sandbox: Sandbox) -> None:
+        self._sandbox = sandbox
+        found = catalog.settings()
+        self._timeout_s = float(found["command_timeout_s"])
+        self._pools: dict[str, list[str]] = found["pools"]
+        self._checked = False
+        self._own: DeskWorld | None = None
+
+    def select(self, selection: SuiteSelection) -> tuple[TaskSpec, ...]:
+        if bool(selection.pool) == bool(selection.tasks):
+            raise BadInputError(f"suite {SUITE}: name either a `pool` or `tasks`, one of the two")
+        ids = self._pool(selection.pool) if selection.pool else selection.tasks
+        known = catalog.tasks()
+        for task_id in ids:
+            if task_id not in known:
+                raise BadInputError(
+                    f"suite {SUITE} has no task {task_id!r}; there are: {', '.join(known)}"
+                )
+        self._check_here()
+        return tuple(known[task_id].public for task_id in ids)
+
+    def sealed(self, task_id: str) -> SealedTask:
+        return catalog.tasks()[task_id].sealed
+
+    def pin(self, selection: SuiteSelection) -> SourcePin:
+        chosen = self.select(selection)
+        return SourcePin(
+            suite=SUITE,
+            distribution="hfr-bench",
+            version=__version__,
+            content_digest=catalog.content_digest(),
+            tasks=tuple(task.task_id for task in chosen),
+            task_digests={task.task_id: task.source_digest for task in chosen},
+        )
+
+    def landed(
+        self, predicate: str, before: str | None, after: str | None, arguments: Mapping[str, Any]
+    ) -> Landed:
+        return contracts.landed(predicate, before, after, arguments)
+
+    def level_of(self, tool: str, arguments: Mapping[str, Any]) -> SideEffect | None:
+        """Of this very action; None where the tool's own stands."""
+        return contracts.level_of(tool, arguments)
+
+    def verifier(self, task: TaskSpec) -> DeskVerifier:
+        """Strategy-side checks of actions; they know what the agent knows."""
+        return DeskVerifier(task)
+
+    def controls(self, task_id: str) -> tuple[str, ...]:
+        """The solution meets it, also by the letter; neither DONE nor FAIL alone does.
+
+        Of a task that cannot be done, FAIL alone does.
+        """
+        world = self._own = self._own or self.open()
+        task = catalog.tasks()[task_id]
+        wanted = {
+            "its solution": (task.sealed.oracle, 1.0),
+            "DONE alone": ((_finish(DONE),), 0.0),
+            "FAIL alone": ((GIVE_UP,), float(task.infeasible)),
+            "FAIL behind its solution": ((*task.sealed.oracle, GIVE_UP), float(task.infeasible)),
+        }
+        wrong = []
+        for what, (steps, score) in wanted.items():
+            graded = _played(world, task_id, steps)
+            if graded.official != score:
+                wrong.append(f"{task_id}: {what} scores {graded.official:g}, not {score:g}")
+        return tuple(wrong)
+
+    def probes(self) -> tuple[Probe, ...]:
+        """Tools that no oracle uses, each tried once a kind of task."""
+        first: dict[str, DeskTask] = {}
+        for task in catalog.tasks().values():
+            first.setdefault(task.public.domain, task)
+        return tuple(
+            Probe(
+                task_id=task.public.task_id,
+                steps=(OracleStep(actor="agent", tool=tool, arguments=dict(given)),),
+            )
+            for task in first.values()
+            for tool, given in _PROBES.items()
+        )
+
+    def open(self) -> "MiniWorld":
+        host = self._sandbox.start(image.command(self._sandbox.contained))
+        return MiniWorld(ShellDesk(host, image.FIXED), self._timeout_s)
+
+    def close(self) -> None:
+        if self._own is not None:
+            self._own.close()
+        self._sandbox.close()
+
+    def _pool(self, name: str) -> tuple[str, ...]:
+        known = catalog.tasks()
+        kinds = sorted({task.public.domain for task in known.values()})
+        if name in ("all", "base"):
+            return tuple(known)
+        if name in self._pools:
+            return tuple(self._pools[name])
+        if name in kinds:
+            return tuple(i for i, task in known.items() if task.public.domain == name)
+        offered = ", ".join(("all", "base", *self._pools, *kinds))
+        raise BadInputError(f"suite {SUITE} has no pool {name!r}; there are: {offered}")
+
+    def _check_here(self) -> None:
+        """What desks need, before the first trial: programs here, or the image.
+
+        Raises BadInputError.
+        """
+        if self._checked:
+            return
+        if self._sandbox.contained:
+            self._sandbox.start(image.command(contained=True)).close()
+        elif lacks := [name for name in NEEDED if shutil.which(name) is None]:
+            raise BadInputError(
+                f"suite {SUITE}: no {', '.join(lacks)} here; install it, or use --sandbox docker"
+            )
+        self._checked = True
+
+
+class MiniWorld(DeskWorld):
+    """A desk of ours. Implements `ports.exposure.Exposed` where its host can be broken."""
+
+    exposure = EXPOSURE
+
+    def __init__(self, desk: ShellDesk, timeout_s: float) -> None:
+        def expected(_task: DeskTask) -> Path:
+            return catalog.folder() / "expected"
+
+        judging = Judging(lambda _s: None, expected)  # nothing on this desk needs a moment
+        super().__init__(
+            desk, lambda task_id: catalog.tasks()[task_id], judging.begin, judging.judge, timeout_s
+        )
+        self._mine = desk
+
+    @property
+    def host(self) -> FaultyHost:
+        """The agent's host."""
+        return cast("FaultyHost", self._mine.host)
+
+
+_PROBES: Mapping[str, Mapping[str, Any]] = {
+    contracts.LIST: {"path": "."},
+    contracts.TERMINAL: {},
+    contracts.WAIT: {},
+    contracts.READ: {"path": "nothing.txt"},
+    contracts.LOG: {"tool": contracts.EXECUTE, "command": "ls"},
+    contracts.WRITE: {"path": "made/new.txt", "text": "a line\n"},
+    contracts.APPEND: {"path": "made/new.txt", "text": "a line\n"},
+}
+"""What each is tried with, at the start of a kind's first task."""
+
+
+def _finish(status: str) -> OracleStep:
+    return OracleStep(actor="agent", tool=contracts.FINISH, arguments={"status": status})
+
+
+def _played(world: DeskWorld, task_id: str, steps: Sequence[OracleStep]) -> Any:
+    world.reset(task_id)
+    for step in steps:
+        world.execute(step.tool, step.arguments, actor="agent", operation_id="control")
+    return world.grade(())
