@@ -1,6 +1,7 @@
 """The `Suite` of desk_mini: files and commands on a desk, judged by OSWorld's evaluators."""
 
 import shutil
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
@@ -17,11 +18,15 @@ from hfr_bench.ports.sandbox import FaultyHost, Sandbox
 from hfr_bench.suites.osworld import contracts
 from hfr_bench.suites.osworld.actions import DONE, FAIL
 from hfr_bench.suites.osworld.desk import ShellDesk
+from hfr_bench.suites.osworld.desktop import Desktop
 from hfr_bench.suites.osworld.episode import DeskWorld
+from hfr_bench.suites.osworld.guest_desk import GuestDesk
 from hfr_bench.suites.osworld.halves import DeskTask
+from hfr_bench.suites.osworld.image import Profile
 from hfr_bench.suites.osworld.judging import Judging
 from hfr_bench.suites.osworld.mini import catalog, image
 from hfr_bench.suites.osworld.mini.catalog import SUITE
+from hfr_bench.suites.osworld.observe import Observer
 from hfr_bench.suites.osworld.verifier import DeskVerifier
 
 NEEDED = ("bash", "awk", "sed", "find", "python3")
@@ -30,6 +35,9 @@ EXPOSURE = Exposure(
     bears=frozenset(Breakage) - {Breakage.PARTITION, Breakage.INDEX_LOCK},
     scratch="/sandbox",
 )
+SHELL, GUEST, GUI = "shell", "guest", "gui"
+PROFILES = (SHELL, GUEST, GUI)
+"""A folder and a shell; OSWorld's guest without a screen; with one, in a container."""
 GIVE_UP = OracleStep(actor="agent", tool=contracts.FINISH, arguments={"status": FAIL})
 
 
@@ -38,12 +46,12 @@ class DeskMiniSuite:
 
     Implements `ports.suite.Suite`, `ports.suite.Levelled`, `ports.suite.Controlled`,
     `ports.suite.Declinable`, `ports.verifier.Checked` and `ports.exposure.Bearing`. Pools: all,
-    base (both all), demo, infeasible, and one a kind of task.
+    base (both all), demo, infeasible, and one a kind of task. Settings: `profile`, see PROFILES;
+    `keep`: a folder for pictures and trees of the screen. Raises BadInputError.
     """
 
     name = SUITE
     matrix = "desk"  # what `hfr-bench new` writes
-    exposure = EXPOSURE
     gives_up = GIVE_UP
 
     @staticmethod
@@ -58,8 +66,20 @@ class DeskMiniSuite:
             )
         return Diagnosis(True, "its desk is a folder and a shell; in docker it brings its own")
 
-    def __init__(self, sandbox: Sandbox) -> None:
+    def __init__(self, sandbox: Sandbox, profile: str = SHELL, keep: str = "") -> None:
+        if profile not in PROFILES:
+            raise BadInputError(
+                f"suite {SUITE}: no profile {profile!r}; there are: {', '.join(PROFILES)}"
+            )
+        if profile == GUI and not sandbox.contained:
+            raise BadInputError(
+                f"suite {SUITE}: profile {GUI} needs containers: use --sandbox docker, or profile "
+                f"{SHELL}"
+            )
         self._sandbox = sandbox
+        self._profile = profile
+        self._keep = Path(keep) if keep else None
+        self.exposure = EXPOSURE if profile == SHELL else Exposure()
         found = catalog.settings()
         self._timeout_s = float(found["command_timeout_s"])
         self._pools: dict[str, list[str]] = found["pools"]
@@ -70,7 +90,7 @@ class DeskMiniSuite:
         if bool(selection.pool) == bool(selection.tasks):
             raise BadInputError(f"suite {SUITE}: name either a `pool` or `tasks`, one of the two")
         ids = self._pool(selection.pool) if selection.pool else selection.tasks
-        known = catalog.tasks()
+        known = self._tasks()
         for task_id in ids:
             if task_id not in known:
                 raise BadInputError(
@@ -80,14 +100,14 @@ class DeskMiniSuite:
         return tuple(known[task_id].public for task_id in ids)
 
     def sealed(self, task_id: str) -> SealedTask:
-        return catalog.tasks()[task_id].sealed
+        return self._tasks()[task_id].sealed
 
     def pin(self, selection: SuiteSelection) -> SourcePin:
         chosen = self.select(selection)
         return SourcePin(
             suite=SUITE,
             distribution="hfr-bench",
-            version=__version__,
+            version=f"{__version__}, profile {self._profile}",
             content_digest=catalog.content_digest(),
             tasks=tuple(task.task_id for task in chosen),
             task_digests={task.task_id: task.source_digest for task in chosen},
@@ -112,7 +132,7 @@ class DeskMiniSuite:
         Of a task that cannot be done, FAIL alone does.
         """
         world = self._own = self._own or self.open()
-        task = catalog.tasks()[task_id]
+        task = self._tasks()[task_id]
         wanted = {
             "its solution": (task.sealed.oracle, 1.0),
             "DONE alone": ((_finish(DONE),), 0.0),
@@ -129,7 +149,7 @@ class DeskMiniSuite:
     def probes(self) -> tuple[Probe, ...]:
         """Tools that no oracle uses, each tried once a kind of task."""
         first: dict[str, DeskTask] = {}
-        for task in catalog.tasks().values():
+        for task in self._tasks().values():
             first.setdefault(task.public.domain, task)
         return tuple(
             Probe(
@@ -140,17 +160,32 @@ class DeskMiniSuite:
             for tool, given in _PROBES.items()
         )
 
-    def open(self) -> "MiniWorld":
-        host = self._sandbox.start(image.command(self._sandbox.contained))
-        return MiniWorld(ShellDesk(host, image.FIXED), self._timeout_s)
+    def open(self) -> DeskWorld:
+        if self._profile == SHELL:
+            host = self._sandbox.start(image.command(self._sandbox.contained))
+            return MiniWorld(ShellDesk(host, image.FIXED), self._timeout_s)
+        gui = self._profile == GUI
+        wanted = Profile.GUI if gui else Profile.SHELL
+        judging = Judging(time.sleep if gui else _no_time, _expected)
+        return DeskWorld(
+            GuestDesk(lambda: Desktop.start(self._sandbox, wanted), has_screen=gui),
+            lambda task_id: self._tasks()[task_id],
+            judging.begin,
+            judging.judge,
+            self._timeout_s,
+            Observer(self._keep),
+        )
 
     def close(self) -> None:
         if self._own is not None:
             self._own.close()
         self._sandbox.close()
 
+    def _tasks(self) -> Mapping[str, DeskTask]:
+        return catalog.tasks(self._profile == GUI)
+
     def _pool(self, name: str) -> tuple[str, ...]:
-        known = catalog.tasks()
+        known = self._tasks()
         kinds = sorted({task.public.domain for task in known.values()})
         if name in ("all", "base"):
             return tuple(known)
@@ -168,7 +203,10 @@ class DeskMiniSuite:
         """
         if self._checked:
             return
-        if self._sandbox.contained:
+        if self._profile != SHELL:
+            wanted = Profile.GUI if self._profile == GUI else Profile.SHELL
+            Desktop.start(self._sandbox, wanted).close()
+        elif self._sandbox.contained:
             self._sandbox.start(image.command(contained=True)).close()
         elif lacks := [name for name in NEEDED if shutil.which(name) is None]:
             raise BadInputError(
@@ -183,10 +221,7 @@ class MiniWorld(DeskWorld):
     exposure = EXPOSURE
 
     def __init__(self, desk: ShellDesk, timeout_s: float) -> None:
-        def expected(_task: DeskTask) -> Path:
-            return catalog.folder() / "expected"
-
-        judging = Judging(lambda _s: None, expected)  # nothing on this desk needs a moment
+        judging = Judging(_no_time, _expected)
         super().__init__(
             desk, lambda task_id: catalog.tasks()[task_id], judging.begin, judging.judge, timeout_s
         )
@@ -196,6 +231,15 @@ class MiniWorld(DeskWorld):
     def host(self) -> FaultyHost:
         """The agent's host."""
         return cast("FaultyHost", self._mine.host)
+
+
+def _expected(_task: DeskTask) -> Path:
+    """The files that evaluators hold a desk's against."""
+    return catalog.folder() / "expected"
+
+
+def _no_time(_seconds: float) -> None:
+    """Nothing on a desk without a screen needs a moment."""
 
 
 _PROBES: Mapping[str, Mapping[str, Any]] = {

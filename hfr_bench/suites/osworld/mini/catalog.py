@@ -27,11 +27,17 @@ def settings() -> Mapping[str, Any]:
 
 
 @cache
-def tasks() -> Mapping[str, DeskTask]:
-    """By name, sorted. Raises BadInputError naming the file that cannot be used."""
+def tasks(screen: bool = False) -> Mapping[str, DeskTask]:
+    """By name, sorted; `screen`: those that need one, too, and tools for all of them.
+
+    Raises BadInputError naming the file that cannot be used.
+    """
     oracles = content.read_yaml(folder() / "oracles.yaml")
     found = {}
-    for path in sorted((folder() / "tasks").glob("*.json")):
+    paths = [*(folder() / "tasks").glob("*.json")]
+    if screen:
+        paths += (folder() / "screen").glob("*.json")
+    for path in sorted(paths):
         row = read_row(path)
         name = path.stem
         if name not in oracles:
@@ -40,7 +46,7 @@ def tasks() -> Mapping[str, DeskTask]:
             row,
             suite=SUITE,
             domain=name.partition("-")[0],
-            tools=tool_specs(),
+            tools=tool_specs(screen),
             deadline_s=float(settings()["deadline_s"]),
             oracle=oracles[name],
             assets=folder() / "assets",
@@ -50,9 +56,9 @@ def tasks() -> Mapping[str, DeskTask]:
 
 
 @cache
-def tool_specs() -> tuple[ToolSpec, ...]:
-    """Those of a desk without a screen."""
-    return read_tools(folder() / "tools.yaml", screen=False)
+def tool_specs(screen: bool = False) -> tuple[ToolSpec, ...]:
+    """Those of a desk; `screen`: with those for one."""
+    return read_tools(folder() / "tools.yaml", screen)
 
 
 @cache
