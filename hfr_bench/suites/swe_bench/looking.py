@@ -41,11 +41,14 @@ class Project:
 
     `start`: revisions by which work began, the first that is there. `test`: the repository's own
     test command, to which files are added, and `parser`, what its log is read by; "" = not known.
+    `green`: all its visible tests are known to pass before any change, so that one which fails
+    speaks against the change.
     """
 
     start: tuple[str, ...]
     test: str = ""
     parser: str = ""
+    green: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,8 @@ V1 deterministic: the command is a text, and was not ended at its timeout; after
    files that differ from where work began parse; at the hand-in there is a patch, git can carry it,
    and it is not of what runs the tests alone, too.
 V2 semantic: a second look, whether the command has run and ended (`command_status`), and all that
-   V1 asks; at the hand-in, the visible tests of what was changed pass.
+   V1 asks; at the hand-in, the visible tests of what was changed pass (a failure speaks against
+   it where they are known to have passed before).
 
 What is asked of the repository is asked by `bash` itself, in the agent's own sandbox, through the
 verify point like any read: charged, and faulted. No hidden test, no solution and no expected effect
@@ -74,7 +75,10 @@ class CommandVerifier(ByRules):
         read = read_answer(seen.body) if seen.answered else None
         if read is None or read[0] == _ENDED:
             return undecided(level, "the visible tests did not come to an end")
-        return check_tests(parser(project.parser)(read[1]))
+        found = check_tests(parser(project.parser)(read[1]))
+        if found.passed or project.green:
+            return found
+        return undecided(level, *found.reasons, "nobody knows whether they passed before")
 
 
 def level_of_call(tool: str, arguments: Mapping[str, Any]) -> SideEffect | None:

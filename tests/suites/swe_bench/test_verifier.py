@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -20,7 +21,8 @@ ENDED = GOOD.replace(">0<", ">-1<")
 HANDED_IN = GOOD.replace("\na\n", "\nCOMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT\n")
 HAND_IN = "echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"
 V0, V1, V2 = CheckLevel.TRANSPORT, CheckLevel.DETERMINISTIC, CheckLevel.SEMANTIC
-VERIFIER = CommandVerifier(TASK, Project(("0" * 40,), "pytest -rA", "parse_log_pytest"))
+PROJECT = Project(("0" * 40,), "pytest -rA", "parse_log_pytest", green=True)
+VERIFIER = CommandVerifier(TASK, PROJECT)
 
 
 def framed(said: str, code: int = 0) -> Observation:
@@ -168,6 +170,16 @@ def test_what_could_not_be_looked_at_decides_nothing(answers: tuple[Observation,
     verdict = VERIFIER.verify(V2, handed_in(*answers))
     assert (verdict.passed, verdict.undecided) == (True, True)
     assert verdict.reasons
+
+
+def test_a_test_that_may_have_failed_all_along_decides_nothing() -> None:
+    unknown = CommandVerifier(TASK, replace(PROJECT, green=False))
+    fails = framed("FAILED tests/test_m.py::test_a - x", 1)
+    verdict = unknown.verify(V2, handed_in(shown("m.py"), fails))
+    assert (verdict.passed, verdict.undecided) == (True, True)
+    assert verdict.reasons[0] == "failed: tests/test_m.py::test_a"
+    passes = framed("PASSED tests/test_m.py::test_a")
+    assert not unknown.verify(V2, handed_in(shown("m.py"), passes)).undecided
 
 
 def test_without_a_test_command_none_is_run() -> None:

@@ -73,6 +73,19 @@ def test_a_spoilt_visible_test_is_told(
     assert not outcome.accepted
 
 
+@pytest.mark.slow  # an interpreter with pytest a repository
+def test_all_visible_tests_are_green_before_any_change(
+    suite: SweMiniSuite, world: MiniWorld
+) -> None:
+    for task_id in {
+        task.public.domain: task_id for task_id, task in catalog.tasks().items()
+    }.values():
+        world.reset(task_id)
+        test = {"command": catalog.settings()["visible_tests"]}
+        said = world.execute("bash", test, actor="agent", operation_id="green").observation.body
+        assert said.startswith("<returncode>0</returncode>"), (task_id, said)
+
+
 @pytest.mark.slow  # an interpreter with pytest a task
 def test_no_step_of_a_solution_is_rejected(suite: SweMiniSuite, world: MiniWorld) -> None:
     undecided = set()
