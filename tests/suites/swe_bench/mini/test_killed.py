@@ -3,6 +3,7 @@
 import shutil
 import signal
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import docker
@@ -39,6 +40,15 @@ MOMENTS = 2
 PATIENCE_S = 120
 
 
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """^C reaches who is started here, also where these tests run in the background of a script."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 def test_however_a_run_ends_the_next_one_finishes_it(
     tmp_path: Path, engine: docker.APIClient
 ) -> None:
