@@ -7,7 +7,7 @@ from pathlib import Path
 
 from hfr_bench.errors import BadInputError
 from hfr_bench.model.record import digest
-from hfr_bench.model.task import OPEN, ExpectedEffect, SealedTask, TaskSpec
+from hfr_bench.model.task import OPEN, ExpectedEffect, FaultPoint, SealedTask, TaskSpec
 from hfr_bench.suites.webarena.acting.offer import Offer
 from hfr_bench.suites.webarena.acting.points import acting_points
 from hfr_bench.suites.webarena.choose import Choice, Equipment, choose
@@ -61,6 +61,7 @@ class Catalog:
     _records: dict[Pool, tuple[dict[int, Record], Source]] = field(default_factory=dict)
     _tasks: dict[str, SiteTask] = field(default_factory=dict)
     _solutions: dict[int, tuple[str, ...]] | None = None
+    _points: dict[tuple[str, ...], tuple[FaultPoint, ...]] = field(default_factory=dict)
 
     def pool(self, name: str) -> tuple[SiteTask, ...]:
         """The tasks of a pool that may be used here."""
@@ -154,10 +155,31 @@ class Catalog:
     def _task(self, record: Record) -> SiteTask:
         task_id = f"{record.problem.shape}-{record.id}"
         if task_id not in self._tasks:
-            public = _public(task_id, record, self.offer)
+            public = self._public(task_id, record)
             sealed = self._sealed(task_id, record)
             self._tasks[task_id] = SiteTask(public, sealed, record)
         return self._tasks[task_id]
+
+    def _public(self, task_id: str, record: Record) -> TaskSpec:
+        problem, offer = record.problem, self.offer
+        specs = tool_specs(problem.shape)
+        if problem.sites not in self._points:
+            self._points[problem.sites] = acting_points(specs, offer.routes, problem.sites)
+        return TaskSpec(
+            task_id=task_id,
+            suite=SUITE,
+            domain="+".join(problem.sites),
+            prompt=PROMPT.format(
+                start=" and ".join(offer.shown(url) for url in problem.start_urls),
+                sites=", ".join(offer.addresses[site] for site in problem.sites),
+                intent=problem.intent,
+            ),
+            stratum=_stratum(record),
+            deadline_s=float(settings()["deadline_s"]),
+            tools=specs,
+            fault_points=self._points[problem.sites],
+            source_digest=record.source_digest,
+        )
 
     def _sealed(self, task_id: str, record: Record) -> SealedTask:
         if self._solutions is None:
@@ -171,27 +193,6 @@ class Catalog:
             oracle=solution(record, self._solutions.get(record.id), self.offer.shown),
             expected=(ExpectedEffect(natural_key=OPEN, tool=OPEN),),
         )
-
-
-def _public(task_id: str, record: Record, offer: Offer) -> TaskSpec:
-    problem = record.problem
-    specs = tool_specs(problem.shape)
-    sites = ", ".join(offer.addresses[site] for site in problem.sites)
-    return TaskSpec(
-        task_id=task_id,
-        suite=SUITE,
-        domain="+".join(problem.sites),
-        prompt=PROMPT.format(
-            start=" and ".join(offer.shown(url) for url in problem.start_urls),
-            sites=sites,
-            intent=problem.intent,
-        ),
-        stratum=_stratum(record),
-        deadline_s=float(settings()["deadline_s"]),
-        tools=specs,
-        fault_points=acting_points(specs, offer.routes, problem.sites),
-        source_digest=record.source_digest,
-    )
 
 
 def _stratum(record: Record) -> str:
