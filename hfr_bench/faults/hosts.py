@@ -19,7 +19,7 @@ from hfr_bench.model.trace import AttemptEnded, HostLooked
 
 KILLED = 137
 """128 + SIGKILL: how a shell tells of a command that was killed."""
-_SKEW_S = 5  # two clocks are not read at one time
+_SKEW_S = 30  # two clocks are not read at one time, least of all on a busy machine
 _EARLY_US = 100_000  # by so much a timed fault may seem shorter: it is timed by another thread
 
 

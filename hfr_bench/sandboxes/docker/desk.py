@@ -24,6 +24,7 @@ echo "$HFR_OFFSET_S" >"$HFR_PATH"
 _UNSKEW = 'rm -f "$HFR_PATH"'
 # Prints its number, once its window has the focus.
 _SHOW = """\
+command -v xmessage wmctrl xdotool >/dev/null || exit 9
 export DISPLAY="${DISPLAY:-:0}" XAUTHORITY="${XAUTHORITY:-$HOME/.Xauthority}"
 setsid xmessage -title "$HFR_TITLE" -center -buttons Later \
     "Updates are ready to be installed." >/dev/null 2>&1 </dev/null &
