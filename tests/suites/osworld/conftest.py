@@ -1,7 +1,9 @@
 """Guests without a screen in child processes; a desktop that is a dict; files a metric reads."""
 
 import json
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -13,6 +15,8 @@ from hfr_bench.suites.osworld.desktop import Desktop
 from hfr_bench.suites.osworld.image import Profile
 from hfr_bench.suites.osworld.world import PlainWorld
 from hfr_bench.testing.desktop import FakeGuest
+
+sys.path.append(str(Path(__file__).parent))  # checkout, corpus: what several test files use
 
 
 @pytest.fixture(scope="session")

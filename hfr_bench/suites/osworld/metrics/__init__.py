@@ -12,7 +12,11 @@ from importlib import import_module
 from types import MappingProxyType
 from typing import Any
 
-from hfr_bench.suites.osworld.metrics.options import lacks_nothing
+from hfr_bench.suites.osworld.metrics.options import (
+    archive_lacks,
+    lacks_nothing,
+    table_lacks,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +53,34 @@ check_json_keybindings run_sqlite3 check_moved_jpgs check_gnome_favorite_apps is
 check_text_enlarged is_in_vm_clickboard
 """
 
+_SETTINGS = "check_config_status check_thunderbird_prefs check_thunderbird_filter"
+_DOCUMENTS = """
+compare_docx_files compare_docx_files_and_ignore_new_lines compare_docx_lines compare_docx_tables
+compare_docx_images compare_line_spacing compare_font_names compare_subscript_contains
+contains_page_break has_page_numbers_in_footers is_first_line_centered check_italic_font_size_14
+evaluate_strike_through_last_paragraph
+"""
+_PICTURES = """
+compare_images compare_image_list check_structure_sim check_file_exists_and_structure_sim
+check_image_mirror check_image_size check_image_file_size
+"""
+_TABLE_LIBRARIES = ("openpyxl", "pandas", "rapidfuzz", "lxml")
+_DOCUMENT_LIBRARIES = ("python-docx", "pillow", "rapidfuzz")
+_ALL_LIBRARIES = (*_TABLE_LIBRARIES, "python-docx", "pillow", "python-pptx")
+
 METRICS: Mapping[str, Metric] = MappingProxyType(
     {
         **_of("text", _TEXT),
         **_of("values", _VALUES),
+        **_of("settings", _SETTINGS),
         **_of("fuzzy", "fuzzy_match", "rapidfuzz"),
         **_of("tree", "check_accessibility_tree", "lxml", "cssselect", "rapidfuzz"),
+        **_of("documents", _DOCUMENTS, *_DOCUMENT_LIBRARIES),
+        **_of("slides", "compare_pptx_files check_slide_orientation_Portrait", "python-pptx"),
+        **_of("pictures", _PICTURES, "pillow"),
+        **_of("tables", "compare_conference_city_in_order", *_TABLE_LIBRARIES),
+        **_of("archives", "compare_zip_files", *_ALL_LIBRARIES),
+        "compare_table": Metric("tables", "compare_table", _TABLE_LIBRARIES, table_lacks),
+        "compare_archive": Metric("archives", "compare_archive", _ALL_LIBRARIES, archive_lacks),
     }
 )

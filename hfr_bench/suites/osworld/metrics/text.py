@@ -128,11 +128,14 @@ def check_csv(result: str | None, rules: Rules) -> float:
     with Path(result).open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
 
-    def held(pattern: Rules) -> bool:
-        return any(all(row.get(k, ...) == v for k, v in pattern.items()) for row in rows)
+    wanted = all(any(has_fields(r, row) for row in rows) for r in rules.get("expect", []))
+    banned = any(has_fields(r, row) for row in rows for r in rules.get("unexpect", []))
+    return float(wanted and not banned)
 
-    wanted = all(held(pattern) for pattern in rules.get("expect", []))
-    return float(wanted and not any(held(pattern) for pattern in rules.get("unexpect", [])))
+
+def has_fields(pattern: Rules, item: Rules) -> bool:
+    """Whether an object has all fields of another."""
+    return all(key in item and item[key] == value for key, value in pattern.items())
 
 
 def compare_csv(result: str | None, expected: str | Sequence[str], **options: Any) -> float:

@@ -101,6 +101,8 @@ def is_included_all_json_objects(gold: str | None, result: str | None) -> float:
     if not gold or not result:
         return 0.0
     wanted, found = (json.loads(Path(path).read_text("utf-8")) for path in (gold, result))
+    if not isinstance(wanted, dict) or not isinstance(found, dict):
+        raise TypeError("a file holds no object")
     return float(all(key in found and found[key] == wanted[key] for key in wanted))
 
 

@@ -1,0 +1,1 @@
+"""Upstream's own metrics, run by a Python that has desktop-env: JSON lines in, JSON lines out."""
