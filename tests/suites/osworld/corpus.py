@@ -9,6 +9,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+import corpus_files as files
 import corpus_office as office
 import corpus_slides as slides
 
@@ -82,14 +83,14 @@ def _documents(folder: Path, every: int) -> Iterator[Case]:
             yield Case(f"{metric}/{name}/{label}", metric, path, kept)
 
 
-def _pairs(metric, files, options) -> Iterator[Case]:
+def _pairs(metric, found, options) -> Iterator[Case]:
     """Each file against the first with each set of options; the first against each with one."""
-    names = list(files)
+    names = list(found)
     asked = [(name, names[0], label) for name, label in product(names, options)]
     asked += [(names[0], name, next(iter(options))) for name in names[1:]]
     for one, other, label in asked:
         yield Case(
-            f"{metric}/{one}~{other}/{label}", metric, files[one], files[other], options[label]
+            f"{metric}/{one}~{other}/{label}", metric, found[one], found[other], options[label]
         )
 
 
@@ -203,22 +204,22 @@ def _texts(folder: Path) -> Iterator[Case]:
         "head": "#!/usr/bin/python\n# coding: utf-8\none\n\ttwo\n\n10:20:30 x\n",
         "umlaut": "äöü\n",
     }
-    files = office.written(folder / "text", bodies, ".txt")
-    files["latin"] = str(folder / "text" / "latin.txt")
-    Path(files["latin"]).write_bytes("äöü\n".encode("latin-1"))
-    files["none"] = str(folder / "text" / "none.txt")
+    found = files.written(folder / "text", bodies, ".txt")
+    found["latin"] = str(folder / "text" / "latin.txt")
+    Path(found["latin"]).write_bytes("äöü\n".encode("latin-1"))
+    found["none"] = str(folder / "text" / "none.txt")
     flags = [{"ignore_blanks": a, "ignore_case": b} for a, b in product((True, False), repeat=2)]
     marked = {f"{number}": flag for number, flag in enumerate(flags)}
-    yield from _pairs("compare_text_file", files, marked)
+    yield from _pairs("compare_text_file", found, marked)
     strict = [{"strict": a, "ignore_case": b} for a, b in product((True, False), repeat=2)]
-    yield from _pairs("compare_csv", files, {f"{n}": flag for n, flag in enumerate(strict)})
-    yield from _pairs("diff_text_file", files, {"": {}})
-    yield from _pairs("compare_python_pure_text", files, {"": {}})
-    several = [files["more"], files["plain"]]
-    for name, path in files.items():
+    yield from _pairs("compare_csv", found, {f"{n}": flag for n, flag in enumerate(strict)})
+    yield from _pairs("diff_text_file", found, {"": {}})
+    yield from _pairs("compare_python_pure_text", found, {"": {}})
+    several = [found["more"], found["plain"]]
+    for name, path in found.items():
         yield Case(f"compare_csv/{name}~several", "compare_csv", path, several)
         yield Case(f"compare_terminal_and_txt/{name}", "compare_terminal_and_txt", path, "äöü\n")
-    paths = [*files.values(), None]
+    paths = [*found.values(), None]
     yield from _each("file_contains", paths, [{"expected": e} for e in (["one"], ["one", "ü"], [])])
     yield from _each("check_line_number", paths, [{"expected": n} for n in ("1", 2, 0)])
     yield from _each("compare_config", paths, [{"expected": b} for b in bodies.values()])
@@ -236,14 +237,14 @@ def _data(folder: Path) -> Iterator[Case]:
         "short": "name,n\nann\n",
         "none": "",
     }
-    files = office.written(folder / "rows", rows, ".csv")
+    found = files.written(folder / "rows", rows, ".csv")
     rules = [
         {"expect": [{"name": "ann", "n": "1"}]},
         {"expect": [{"name": "ann"}], "unexpect": [{"n": "2"}]},
         {"unexpect": [{"none": "1"}]},
         {"expect": [{"n": None}]},
     ]
-    yield from _each("check_csv", [*files.values(), None], rules)
+    yield from _each("check_csv", [*found.values(), None], rules)
     objects = {
         "flat": '{"a": 1, "b": "text", "c": {"d": [1, 2.5]}}',
         "list": "[1, 2]",
@@ -252,14 +253,14 @@ def _data(folder: Path) -> Iterator[Case]:
         "comment": '// keys\n[{"key": "f", "command": "x"}]',
         "bindings": '[{"key": "f", "command": "x"}, {"key": "g"}]',
     }
-    files = office.written(folder / "objects", objects, ".json")
+    found = files.written(folder / "objects", objects, ".json")
     keys = [("a", "eq", 1), ("a", "ge", 2), ("b", "re.I", "^TEXT$"), ("a", "approx:0.5", 1.4)]
     keys += [("b", "approx:1", 1), ("b", "str_set_eq", ["text"]), ("a", "range.te", [0, 1])]
     keys += [("none", "eq", None), ("b", "lt", 1)]
     wanted = [{"expect": [{"key": [k], "method": m, "ref": r}]} for k, m, r in keys]
     wanted += [{"unexpect": [{"key": [k], "method": m, "ref": r}]} for k, m, r in keys]
     wanted += [{"expect": [{"key": ["c", "d", 1], "method": "eq", "ref": 2.5}]}, {}]
-    paths = [*files.values(), str(folder / "objects" / "absent"), None]
+    paths = [*found.values(), str(folder / "objects" / "absent"), None]
     yield from _each("check_json", paths, wanted)
     for number, case in enumerate(_each("check_json", paths, wanted)):
         yield Case(f"check_json/yaml{number}", case.metric, *_of(case), {"is_yaml": True})
@@ -267,8 +268,8 @@ def _data(folder: Path) -> Iterator[Case]:
     yield from _each("check_json_settings", paths, settings)
     bound = [{"expected": {"key": "g"}}, {"expected": {"key": "f", "command": "x"}}]
     yield from _each("check_json_keybindings", paths, bound)
-    yield from _pairs("is_included_all_json_objects", files, {"": {}})
-    base = office.database(folder / "base.db")
+    yield from _pairs("is_included_all_json_objects", found, {"": {}})
+    base = files.database(folder / "base.db")
     selects = ["select count(*) from t", "select n from t", "select n from t where n > 9"]
     selects += ["select null", "select x from none"]
     yield from _each("run_sqlite3", [base], [{"sql": select} for select in selects])
@@ -284,46 +285,46 @@ def _settings(folder: Path) -> Iterator[Case]:
         "other": '(theme "Light")\n',
         "empty": "",
     }
-    files = [*office.written(folder / "gimp", texts, "rc").values(), None]
+    found = [*files.written(folder / "gimp", texts, "rc").values(), None]
     rules = [{"key": "theme", "value": '"Dark"'}, {"key": "undo-size", "value": "64"}]
     rules += [{"key": ["tool", "(size"], "value": "3"}, {"key": ["theme", "x"], "value": "y"}]
-    yield from _each("check_config_status", files, rules)
+    yield from _each("check_config_status", found, rules)
     prefs = {
         "prefs": '// x\nuser_pref("a.b", true);\nuser_pref("n", 3);\nuser_pref("s", "x,y");\n',
         "other": 'user_pref("a.b", false);\n',
         "broken": 'user_pref("a.b", no json);\n',
         "empty": "",
     }
-    files = [*office.written(folder / "prefs", prefs, ".js").values(), None]
+    found = [*files.written(folder / "prefs", prefs, ".js").values(), None]
     wanted = {"a.b": {"method": "eq", "ref": True}}, {"n": {"method": "gt", "ref": 2}}
     rules = [{"expect": wanted[0]}, {"expect": wanted[0] | wanted[1]}, {"unexpect": wanted[0]}]
     rules += [{"expect": {"s": {"method": "str_set_eq", "ref": ["y", "x"]}}}, {}]
-    yield from _each("check_thunderbird_prefs", files, rules)
+    yield from _each("check_thunderbird_prefs", found, rules)
     head = 'version="9"\nlogging="no"\n'
     one = 'name="Sort"\nenabled="yes"\ntype="17"\naction="Move to folder"\n'
     one += 'actionValue="mailbox://x/\\"a\\""\ncondition="AND (subject,contains,\\"new\\")"\n'
     filters = {"one": head + one, "two": head + one + one.replace("Sort", "Other"), "none": head}
     filters["all"] = head + 'name="All"\ncondition="ALL"\n'
-    files = [*office.written(folder / "filters", filters, ".dat").values(), None]
+    found = [*files.written(folder / "filters", filters, ".dat").values(), None]
     rules = [{"expect": [{"name": "Sort"}]}, {"expect": [{"action": "Move to folder"}]}]
     rules += [{"expect": [{"condition": ['AND (subject,contains,"new")']}]}]
     rules += [{"unexpect": [{"name": "Other"}]}, {"expect": [{"enabled": '"yes'}]}]
     rules += [{"expect": [{"condition": ["ALL"]}]}, {}]
-    yield from _each("check_thunderbird_filter", files, rules)
+    yield from _each("check_thunderbird_filter", found, rules)
 
 
 def _pictures(folder: Path) -> Iterator[Case]:
-    files = office.pictures(folder)
+    found = files.pictures(folder)
     base = {"": {}, "base": {"reference_base_result": 0.3}}
-    yield from _pairs("compare_images", files, base)
+    yield from _pairs("compare_images", found, base)
     for metric in ("compare_image_list", "check_structure_sim", "check_image_mirror"):
-        yield from _pairs(metric, files, {"": {}})
-    yield from _pairs("check_file_exists_and_structure_sim", files, {"": {}})
+        yield from _pairs(metric, found, {"": {}})
+    yield from _pairs("check_file_exists_and_structure_sim", found, {"": {}})
     sizes = [{"width": 48}, {"height": 32, "width": 48}, {"height": 9}, {}]
     sizes += [{"width": 10, "height": 12, "ignore_transparent": True}]
-    yield from _each("check_image_size", [*files.values(), None], sizes)
-    yield from _each("check_image_file_size", [*files.values(), None], [{"max_size": 900}])
-    two = [files["base"], files["noise"]]
+    yield from _each("check_image_size", [*found.values(), None], sizes)
+    yield from _each("check_image_file_size", [*found.values(), None], [{"max_size": 900}])
+    two = [found["base"], found["noise"]]
     for name, other in {"same": two, "swapped": two[::-1], "short": two[:1]}.items():
         yield Case(f"compare_image_list/{name}", "compare_image_list", two, other)
 
@@ -332,5 +333,5 @@ def _archives(folder: Path) -> Iterator[Case]:
     for kind, options in (("text", {}), ("csv", {"ignore_case": True}), ("image", {})):
         for inside in ("", "in"):
             marked = {f"{kind}/{inside}": {"file_type": kind, "file_path": inside} | options}
-            yield from _pairs("compare_archive", office.archives(folder, kind, inside), marked)
-    yield from _pairs("compare_zip_files", office.archives(folder, "text", ""), {"": {}})
+            yield from _pairs("compare_archive", files.archives(folder, kind, inside), marked)
+    yield from _pairs("compare_zip_files", files.archives(folder, "text", ""), {"": {}})

@@ -1,7 +1,7 @@
 """What a metric makes of a case, in one word or number, and what upstream made of it.
 
-`python verdicts.py PYTHON [--anew]` adds to verdicts.json what upstream's metrics in that Python say
-of cases that are not in it, or of all.
+`python verdicts.py PYTHON [--anew]` adds to verdicts.json what upstream's metrics in that Python
+say of cases that are not in it, or of all.
 """
 
 import json
