@@ -11,12 +11,11 @@ from hfr_bench.errors import BadInputError
 from hfr_bench.model.breakage import Breakage
 from hfr_bench.model.prereg import SourcePin, SuiteSelection
 from hfr_bench.model.task import OracleStep, Probe, SealedTask, TaskSpec
-from hfr_bench.model.terms import Landed, SideEffect
 from hfr_bench.ports.diagnosis import Diagnosis
 from hfr_bench.ports.exposure import Exposure
 from hfr_bench.ports.sandbox import FaultyHost, Sandbox
 from hfr_bench.suites.osworld import contracts
-from hfr_bench.suites.osworld.actions import DONE, FAIL
+from hfr_bench.suites.osworld.actions import DONE
 from hfr_bench.suites.osworld.desk import ShellDesk
 from hfr_bench.suites.osworld.desktop import Desktop
 from hfr_bench.suites.osworld.episode import DeskWorld
@@ -27,7 +26,7 @@ from hfr_bench.suites.osworld.judging import Judging
 from hfr_bench.suites.osworld.mini import catalog, image
 from hfr_bench.suites.osworld.mini.catalog import SUITE
 from hfr_bench.suites.osworld.observe import Observer
-from hfr_bench.suites.osworld.verifier import DeskVerifier
+from hfr_bench.suites.osworld.on_a_desk import OnADesk, finish, no_time
 
 NEEDED = ("bash", "awk", "sed", "find", "python3")
 EXPOSURE = Exposure(
@@ -38,10 +37,9 @@ EXPOSURE = Exposure(
 SHELL, GUEST, GUI = "shell", "guest", "gui"
 PROFILES = (SHELL, GUEST, GUI)
 """A folder and a shell; OSWorld's guest without a screen; with one, in a container."""
-GIVE_UP = OracleStep(actor="agent", tool=contracts.FINISH, arguments={"status": FAIL})
 
 
-class DeskMiniSuite:
+class DeskMiniSuite(OnADesk):
     """desk_mini: work on a small desk of our own, by OSWorld's rules; never OSWorld itself.
 
     Implements `ports.suite.Suite`, `ports.suite.Levelled`, `ports.suite.Controlled`,
@@ -52,7 +50,6 @@ class DeskMiniSuite:
 
     name = SUITE
     matrix = "desk"  # what `hfr-bench new` writes
-    gives_up = GIVE_UP
 
     @staticmethod
     def diagnose() -> Diagnosis:
@@ -113,19 +110,6 @@ class DeskMiniSuite:
             task_digests={task.task_id: task.source_digest for task in chosen},
         )
 
-    def landed(
-        self, predicate: str, before: str | None, after: str | None, arguments: Mapping[str, Any]
-    ) -> Landed:
-        return contracts.landed(predicate, before, after, arguments)
-
-    def level_of(self, tool: str, arguments: Mapping[str, Any]) -> SideEffect | None:
-        """Of this very action; None where the tool's own stands."""
-        return contracts.level_of(tool, arguments)
-
-    def verifier(self, task: TaskSpec) -> DeskVerifier:
-        """Strategy-side checks of actions; they know what the agent knows."""
-        return DeskVerifier(task)
-
     def controls(self, task_id: str) -> tuple[str, ...]:
         """The solution meets it, also by the letter; neither DONE nor FAIL alone does.
 
@@ -135,9 +119,12 @@ class DeskMiniSuite:
         task = self._tasks()[task_id]
         wanted = {
             "its solution": (task.sealed.oracle, 1.0),
-            "DONE alone": ((_finish(DONE),), 0.0),
-            "FAIL alone": ((GIVE_UP,), float(task.infeasible)),
-            "FAIL behind its solution": ((*task.sealed.oracle, GIVE_UP), float(task.infeasible)),
+            "DONE alone": ((finish(DONE),), 0.0),
+            "FAIL alone": ((self.gives_up,), float(task.infeasible)),
+            "FAIL behind its solution": (
+                (*task.sealed.oracle, self.gives_up),
+                float(task.infeasible),
+            ),
         }
         wrong = []
         for what, (steps, score) in wanted.items():
@@ -166,7 +153,7 @@ class DeskMiniSuite:
             return MiniWorld(ShellDesk(host, image.FIXED), self._timeout_s)
         gui = self._profile == GUI
         wanted = Profile.GUI if gui else Profile.SHELL
-        judging = Judging(time.sleep if gui else _no_time, _expected)
+        judging = Judging(time.sleep if gui else no_time, _expected)
         return DeskWorld(
             GuestDesk(lambda: Desktop.start(self._sandbox, wanted), has_screen=gui),
             lambda task_id: self._tasks()[task_id],
@@ -221,7 +208,7 @@ class MiniWorld(DeskWorld):
     exposure = EXPOSURE
 
     def __init__(self, desk: ShellDesk, timeout_s: float) -> None:
-        judging = Judging(_no_time, _expected)
+        judging = Judging(no_time, _expected)
         super().__init__(
             desk, lambda task_id: catalog.tasks()[task_id], judging.begin, judging.judge, timeout_s
         )
@@ -238,10 +225,6 @@ def _expected(_task: DeskTask) -> Path:
     return catalog.folder() / "expected"
 
 
-def _no_time(_seconds: float) -> None:
-    """Nothing on a desk without a screen needs a moment."""
-
-
 _PROBES: Mapping[str, Mapping[str, Any]] = {
     contracts.LIST: {"path": "."},
     contracts.TERMINAL: {},
@@ -252,10 +235,6 @@ _PROBES: Mapping[str, Mapping[str, Any]] = {
     contracts.APPEND: {"path": "made/new.txt", "text": "a line\n"},
 }
 """What each is tried with, at the start of a kind's first task."""
-
-
-def _finish(status: str) -> OracleStep:
-    return OracleStep(actor="agent", tool=contracts.FINISH, arguments={"status": status})
 
 
 def _played(world: DeskWorld, task_id: str, steps: Sequence[OracleStep]) -> Any:
