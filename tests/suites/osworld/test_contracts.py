@@ -11,6 +11,7 @@ from hfr_bench.suites.osworld import contracts
 from hfr_bench.suites.osworld.actions import BadActionError
 
 PREDICATES = contracts.PREDICATES
+Counts = tuple[int, int] | None
 
 
 def file(text: str | None) -> str:
@@ -30,8 +31,8 @@ def file(text: str | None) -> str:
         ((0, 0), None, "unknown"),
     ],
 )
-def test_a_command_has_run_since(before: object, after: object, found: str) -> None:
-    then, now = (None if one is None else contracts.logged(*one) for one in (before, after))  # type: ignore[misc]
+def test_a_command_has_run_since(before: Counts, after: Counts, found: str) -> None:
+    then, now = (None if one is None else contracts.logged(*one) for one in (before, after))
     assert contracts.landed("ran_since", then, now, {}) == found
 
 

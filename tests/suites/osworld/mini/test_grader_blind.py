@@ -27,11 +27,11 @@ def another(task: DeskTask) -> DeskTask:
     """Another evaluator, other effects wanted."""
     wanted = (ExpectedEffect(natural_key="nothing like it", tool="execute", count=3),)
     sealed = task.sealed.model_copy(update={"expected": wanted})
-    evaluator = {"func": "infeasible"}
+    evaluator: dict[str, Any] = {"func": "infeasible"}
     if task.infeasible:
         rule = {"type": "rule", "rules": {"expected": "none"}}
         look = {"type": "vm_command_line", "command": "ls", "shell": True}
-        evaluator = {"func": "exact_match", "result": look, "expected": rule}  # type: ignore[dict-item]
+        evaluator = {"func": "exact_match", "result": look, "expected": rule}
     return replace(task, sealed=sealed, row={**task.row, "evaluator": evaluator})
 
 
