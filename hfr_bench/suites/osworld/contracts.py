@@ -59,9 +59,11 @@ def logged(started: int, ended: int) -> str:
     return json.dumps({"started": started, "ended": ended})
 
 
-def file_told(path: str, text: str | None) -> str:
-    """What `read_file` answers; None: it is not there."""
+def file_told(path: str, text: str | None, *, cut: bool = False) -> str:
+    """What `read_file` answers; None: it is not there. `cut`: it is longer than that."""
     held: dict[str, Any] = {"missing": True} if text is None else {"content": text}
+    if cut:
+        held["cut"] = True
     return json.dumps({"path": path, **held}, ensure_ascii=False)
 
 
@@ -158,11 +160,12 @@ def _grown(then: str | None, now: str, text: str) -> Landed:
 
 
 def _content(told: Mapping[str, Any] | None) -> str | None:
+    """A whole file's text; of the beginning of one nothing follows."""
     if told is None:
         return None
     if told.get("missing") is True:
         return ""
-    found = told.get("content")
+    found = None if told.get("cut") else told.get("content")
     return found if isinstance(found, str) else None
 
 

@@ -8,7 +8,7 @@ Setup steps and evaluators speak a guest's HTTP API, to whichever desk it is (`D
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from hfr_bench.ports.sandbox import HostRefusedError, ToolHost
 from hfr_bench.shell.client import Shell
@@ -23,7 +23,7 @@ CACHES = ("__pycache__", ".cache")
 _FOLDER = "home"
 _SETUP_S = 120.0
 _ANSWER_KIB = 256
-_FILE_KIB = 1024
+FILE_KIB = 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +33,19 @@ class Ran:
     output: str
     error: str
     code: int | None
+
+
+class Held(NamedTuple):
+    """A file's text. `cut`: that is only the beginning of it."""
+
+    text: str
+    cut: bool
+
+
+def held(content: bytes) -> Held:
+    """What is told of a file with that content."""
+    most = FILE_KIB * 1024
+    return Held(content[:most].decode("utf-8", "replace"), len(content) > most)
 
 
 class Desk(Protocol):
@@ -66,8 +79,8 @@ class Desk(Protocol):
         """How often what is logged by that name has begun and has ended."""
         ...
 
-    def text(self, path: str) -> str | None:
-        """The beginning of a file (1 MiB); None if there is no plain one that can be read."""
+    def text(self, path: str) -> Held | None:
+        """A file, 1 MiB of it at most; None if there is no plain one that can be read."""
         ...
 
     def entries(self, path: str) -> list[str] | None:
@@ -120,9 +133,9 @@ class ShellDesk:
         found = self._shell.recall(name)
         return found.runs, found.runs - (found.state == "started")
 
-    def text(self, path: str) -> str | None:
+    def text(self, path: str) -> Held | None:
         found = self.read(path)
-        return None if found is None else found.decode("utf-8", "replace")
+        return None if found is None else held(found)
 
     def entries(self, path: str) -> list[str] | None:
         where = self._at(path)
@@ -142,9 +155,9 @@ class ShellDesk:
     # -- for steps and evaluators --------------------------------------------------------------
 
     def read(self, path: str) -> bytes | None:
-        """The beginning of a file, with the rights of a command."""
+        """A file with the rights of a command; of a long one a little more than `text` gives."""
         try:
-            return self._shell.read(self._at(path), _FILE_KIB)
+            return self._shell.read(self._at(path), FILE_KIB + 1)
         except HostRefusedError as refused:
             if refused.kind in _NO_FILE:
                 return None

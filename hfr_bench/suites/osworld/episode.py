@@ -177,8 +177,9 @@ class DeskWorld:
         if not _is_path(path):
             raise BadActionError("`path` must be a text, not empty")
         found = self.desk.text(str(path))
-        told = None if found is None else contracts.outward(found, self.desk.home)
-        return seen(contracts.file_told(str(path), told))
+        told = None if found is None else contracts.outward(found.text, self.desk.home)
+        cut = found is not None and found.cut
+        return seen(contracts.file_told(str(path), told, cut=cut))
 
     def _list(self, given: Mapping[str, Any], _marked: str) -> Observation:
         path = given.get("path")
@@ -191,6 +192,8 @@ class DeskWorld:
         return seen(contracts.logged(*self.desk.log(name)))
 
     def _wait(self, _given: Mapping[str, Any], _marked: str) -> Observation:
+        if self.desk.screen is not None:
+            self.desk.screen.rest()
         self._did.append(WAIT)
         return seen(contracts.done(WAIT))
 

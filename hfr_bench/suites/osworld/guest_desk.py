@@ -13,7 +13,7 @@ from collections.abc import Callable
 from hfr_bench.errors import InfrastructureError
 from hfr_bench.model.record import text_digest
 from hfr_bench.suites.osworld.client import Guest, GuestRefusedError
-from hfr_bench.suites.osworld.desk import CACHES, Ran
+from hfr_bench.suites.osworld.desk import CACHES, Held, Ran, held
 from hfr_bench.suites.osworld.desktop import HOME, Desktop
 from hfr_bench.suites.osworld.screen import Screen
 
@@ -27,6 +27,8 @@ PREFIX = "import pyautogui; import time; pyautogui.FAILSAFE = False; "
 """What OSWorld's client puts before each action."""
 SETTLE_S = 0.5
 """How long programs have for what an action asks of them, before anybody looks."""
+WAIT_S = 2.0
+"""As upstream's `pause`."""
 _GONE = -1  # a code for what the guest says of a command that it could not carry out
 _STATE = """\
 import hashlib, json, os, stat, sys
@@ -89,12 +91,12 @@ class GuestDesk:
         told = reply.json()
         return int(told["runs"]), int(told["ended"])
 
-    def text(self, path: str) -> str | None:
+    def text(self, path: str) -> Held | None:
         try:
             found = self.guest.file(path)
         except GuestRefusedError:
             return None
-        return None if found is None else found.decode("utf-8", "replace")
+        return None if found is None else held(found)
 
     def entries(self, path: str) -> list[str] | None:
         try:
@@ -138,6 +140,9 @@ class GuestScreen:
         done = self._desk.execute(["python", "-c", PREFIX + code], name, timeout_s)
         time.sleep(SETTLE_S)
         return done
+
+    def rest(self) -> None:
+        time.sleep(WAIT_S)
 
     def picture(self) -> bytes:
         return self._desk.guest.screenshot()

@@ -26,6 +26,10 @@ class Screen(Protocol):
         """Run a piece of Python with pyautogui; logged by its name. Gives a `desk.Ran`."""
         ...
 
+    def rest(self) -> None:
+        """Let a moment pass: WAIT."""
+        ...
+
     def picture(self) -> bytes:
         """A PNG."""
         ...

@@ -48,6 +48,7 @@ def test_a_command_has_run_since(before: Counts, after: Counts, found: str) -> N
         (None, file("a\nb\n"), "unknown"),
         (file("a\n"), file("a\nb\n")[:-4], "unknown"),
         (file("a\n"), None, "unknown"),
+        (file("a\n"), contracts.file_told("f", "a\n", cut=True), "unknown"),
     ],
 )
 def test_a_file_has_grown_by_a_text(before: str | None, after: str | None, found: str) -> None:

@@ -31,6 +31,9 @@ class Screen:
     def tree(self) -> str:
         return self.xml
 
+    def rest(self) -> None:
+        raise AssertionError("nobody waits here")
+
     def act(self, name: str, code: str, timeout_s: float, marked: str = "") -> object:
         raise AssertionError("nobody acts here")
 

@@ -171,6 +171,21 @@ def test_files_and_folders_are_read_as_they_are(desk: MiniWorld) -> None:
     assert told(do(desk, "read_file", path="it's here"))["content"] == "a 'b'\n"
 
 
+def test_of_a_long_file_only_the_beginning_is_read(suite: DeskMiniSuite, desk: MiniWorld) -> None:
+    """So nothing follows from it: what was added may lie behind."""
+    desk.reset(APPEND)
+    do(desk, "execute", command="head -c 1048576 /dev/zero | tr '\\0' x > long")
+    assert "cut" not in told(do(desk, "read_file", path="long"))
+    do(desk, "append_text", path="long", text="y")
+    reads = []
+    for _ in range(2):
+        reads.append(do(desk, "read_file", path="long").observation.body)
+        do(desk, "append_text", path="long", text="y")
+    assert json.loads(reads[0])["cut"]
+    assert reads[0] == reads[1]
+    assert suite.landed("grown_by", reads[0], reads[1], {"text": "y"}) == "unknown"
+
+
 def test_the_terminal_shows_what_was_run(desk: MiniWorld) -> None:
     desk.reset(APPEND)
     do(desk, "execute", command="echo one")
