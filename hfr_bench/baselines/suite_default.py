@@ -114,6 +114,7 @@ RUNNERS: Mapping[str, Runner] = MappingProxyType(
         "webarena": _WEBARENA,
         "web_mini": _WEBARENA,
         "desk_mini": _OSWORLD,
+        "osworld": _OSWORLD,
     }
 )
 """The suites here that have an upstream runner, by name."""
@@ -141,7 +142,7 @@ class SuiteDefault(Plain):
     equal ones at all. Not rebuilt: its thirty steps (`limits` of a registration), the three answers
     that cannot be parsed, and what the library below it does by itself.
 
-    desk_mini: OSWorld's. Its controller sends every action up to three times, five seconds apart,
+    osworld, desk_mini: OSWorld's. Its controller sends every action up to three times, 5 s apart,
     whatever the guest answered and whether it was carried out or not; only where no answer comes in
     time (ReadTimeout) it stops. Then the environment goes on as if nothing were wrong, with the
     next observation: here the failure is handed to the agent. A model call is tried ten times, up

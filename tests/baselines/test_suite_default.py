@@ -25,7 +25,7 @@ def tau2(key: int = 0) -> SuiteDefault:
 
 @pytest.mark.parametrize("config", [{}, {"suite": "shopdesk"}, {"suite": "tau"}])
 def test_a_suite_without_a_runner_is_refused_and_told_which_have_one(config: Any) -> None:
-    wanted = r"has: tau2, swe_bench, swe_mini, webarena, web_mini, desk_mini"
+    wanted = r"has: tau2, swe_bench, swe_mini, webarena, web_mini, desk_mini, osworld"
     with pytest.raises(ValueError, match=rf"no upstream runner.*{wanted}"):
         SuiteDefault(config, Kit())
 
