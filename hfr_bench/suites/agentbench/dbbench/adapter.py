@@ -14,7 +14,7 @@ from hfr_bench.model.task import OracleStep, Probe, SealedTask, TaskSpec
 from hfr_bench.model.terms import Landed, SideEffect
 from hfr_bench.ports.diagnosis import Diagnosis
 from hfr_bench.ports.exposure import Exposure
-from hfr_bench.ports.sandbox import Sandbox
+from hfr_bench.ports.sandbox import Sandbox, ToolHost
 from hfr_bench.suites.agentbench.dbbench import contracts, image
 from hfr_bench.suites.agentbench.dbbench.catalog import (
     OWN,
@@ -24,6 +24,8 @@ from hfr_bench.suites.agentbench.dbbench.catalog import (
     pools,
 )
 from hfr_bench.suites.agentbench.dbbench.contracts import EXECUTE, LOOK_UP
+from hfr_bench.suites.agentbench.dbbench.dialect import for_mysql, for_sqlite
+from hfr_bench.suites.agentbench.dbbench.image import ENGINES, MARIADB, SQLITE
 from hfr_bench.suites.agentbench.dbbench.levels import level_of
 from hfr_bench.suites.agentbench.dbbench.statements import read
 from hfr_bench.suites.agentbench.dbbench.verifier import SqlVerifier
@@ -39,6 +41,7 @@ _BY_KIND = ("select", "insert", "update", "delete")
 class DbSuite:
     """Tasks on databases, in dbbench's format. What it is called says whose tasks they are.
 
+    `engine`: sqlite, or in containers mariadb.
     Implements `ports.suite.Suite`, `ports.suite.Levelled`, `ports.verifier.Checked` and
     `ports.exposure.Bearing`.
     """
@@ -47,8 +50,19 @@ class DbSuite:
     matrix = "sql"  # what `hfr-bench new` writes
     exposure = EXPOSURE
 
-    def __init__(self, sandbox: Sandbox, data_dir: Path | None = None) -> None:
-        self._sandbox = sandbox
+    def __init__(
+        self, sandbox: Sandbox, data_dir: Path | None = None, engine: str = SQLITE
+    ) -> None:
+        if engine not in ENGINES:
+            raise BadInputError(
+                f"suite {self.name}: no engine {engine!r}; there are: {', '.join(ENGINES)}"
+            )
+        if engine != SQLITE and not sandbox.contained:
+            raise BadInputError(
+                f"suite {self.name}: the engine {engine} runs in containers alone "
+                "(--sandbox docker)"
+            )
+        self._engine, self._sandbox = engine, sandbox
         self._data_dir = data_dir
         self._loaded: dict[str, Mapping[str, DbTask]] = {}
         self._checked = False
@@ -95,8 +109,9 @@ class DbSuite:
         return ()
 
     def open(self) -> DbWorld:
-        host = self._sandbox.start(image.command(self.name, self._sandbox.contained))
-        return DbWorld(host, self._task)
+        return DbWorld(
+            self._start(), self._task, for_mysql if self._engine == MARIADB else for_sqlite
+        )
 
     def close(self) -> None:
         self._sandbox.close()
@@ -104,11 +119,14 @@ class DbSuite:
     @cached_property
     def engine(self) -> str:
         """What database the hosts hold; a host is started to ask it."""
-        host = self._sandbox.start(image.command(self.name, self._sandbox.contained))
+        host = self._start()
         try:
             return str(host.request("hello", {}, 60.0)["engine"])
         finally:
             host.close()
+
+    def _start(self) -> ToolHost:
+        return self._sandbox.start(image.command(self.name, self._engine, self._sandbox.contained))
 
     def _check_host(self) -> None:
         """Start a host once before the first trial, so that its image is there."""
@@ -149,8 +167,8 @@ class DbMiniSuite(DbSuite):
 
     name = OWN
 
-    def __init__(self, sandbox: Sandbox) -> None:
-        super().__init__(sandbox)
+    def __init__(self, sandbox: Sandbox, engine: str = SQLITE) -> None:
+        super().__init__(sandbox, engine=engine)
 
     def probes(self) -> tuple[Probe, ...]:
         """The read of the contract, which no solution makes, of what each solution does."""

@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hfr_bench.model.terms import Landed
-from hfr_bench.suites.agentbench.dbbench.dialect import name, quoted
-from hfr_bench.suites.agentbench.dbbench.statements import Statement, Tokens, read
+from hfr_bench.suites.agentbench.dbbench.dialect import name
+from hfr_bench.suites.agentbench.dbbench.statements import Statement, read
 from hfr_bench.suites.agentbench.dbbench.tables import Row
 
 EXECUTE, LOOK_UP, COMMIT = "execute_sql", "look_up", "commit_final_answer"
@@ -43,27 +43,28 @@ def alike(statement: Statement, columns: Sequence[str], rows: Sequence[Row]) -> 
     return [there[row] for row in dict.fromkeys(statement.rows)]
 
 
-def would(statement: Statement, spell: Any = quoted) -> str:
-    """The query that tells an UPDATE's cells, now and as it would leave them.
+def would(statement: Statement) -> str:
+    """The query, in MySQL's words, that tells an UPDATE's cells, now and as it would leave them.
 
-    `spell`: how a token is written for the engine.
+    As texts: what becomes of a number in a column of texts is the engine's own affair.
     """
-    text = {key: _joined(tokens, spell) for key, tokens in statement.sets}
+    text = {key: statement.sql(tokens) for key, tokens in statement.sets}
     if statement.where:
-        where = _joined(statement.where, spell)
-        text = {k: f"CASE WHEN ({where}) THEN ({v}) ELSE {name(k)} END" for k, v in text.items()}
+        where = statement.sql(statement.where)
+        text = {
+            key: f"CASE WHEN ({where}) THEN CAST({value} AS CHAR) ELSE {name(key)} END"
+            for key, value in text.items()
+        }
+    else:
+        text = {key: f"CAST({value} AS CHAR)" for key, value in text.items()}
     cells = ", ".join((*map(name, text), *text.values()))
     return f"SELECT {cells} FROM {name(statement.table)}"  # noqa: S608 - a read, by its own text
 
 
-def count(statement: Statement, spell: Any = quoted) -> str:
-    """The query that tells how many rows a DELETE would take."""
-    where = f" WHERE {_joined(statement.where, spell)}" if statement.where else ""
+def count(statement: Statement) -> str:
+    """The query, in MySQL's words, that tells how many rows a DELETE would take."""
+    where = f" WHERE {statement.sql(statement.where)}" if statement.where else ""
     return f"SELECT COUNT(*) FROM {name(statement.table)}{where}"  # noqa: S608 - as above
-
-
-def _joined(tokens: Tokens, spell: Any) -> str:
-    return " ".join(spell(token) for token in tokens)
 
 
 def pairs(rows: Sequence[Sequence[Any]]) -> list[list[Any]]:

@@ -12,6 +12,11 @@ _TABLES = "SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name"
 _COLUMNS = "SELECT name, type FROM pragma_table_info({})"
 
 
+def for_mysql(statement: Statement) -> str:
+    """The text as it is; "" for a statement that has nothing to do where each stands by itself."""
+    return "" if statement.verb in IDLE else statement.text
+
+
 def for_sqlite(statement: Statement) -> str:
     """The text to run; "" for a statement that has nothing to do where each stands by itself."""
     if statement.verb in IDLE:

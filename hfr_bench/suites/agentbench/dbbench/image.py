@@ -1,4 +1,4 @@
-"""What the databases' container image is made of, and how its host is started, there and here."""
+"""What the databases' container images are made of, and how a host is started, there and here."""
 
 import sys
 from pathlib import Path
@@ -7,17 +7,25 @@ from hfr_bench.ports.sandbox import HostCommand, ImageSpec
 from hfr_bench.suites.agentbench.dbbench.catalog import UPSTREAM, folder
 
 HOST = Path(__file__).parent / "host"
+SQLITE, MARIADB = "sqlite", "mariadb"
+ENGINES = (SQLITE, MARIADB)
+PACKAGES = ("mariadb-client-core", "mariadb-server-core")
 _IN_IMAGE = "/opt/hfr/host/main.py"
 
 
-def command(suite: str, contained: bool) -> HostCommand:
-    """How to start a host: in a container of the suite's image, or as a child of ours."""
+def command(suite: str, engine: str, contained: bool) -> HostCommand:
+    """How to start a host: in a container of the suite's image, or as a child of ours (SQLite)."""
+    words = () if engine == SQLITE else (engine,)
     if contained:
-        return HostCommand(argv=("python3", "-B", _IN_IMAGE), image=image_spec(suite))
-    return HostCommand(argv=(sys.executable, "-B", "-E", "-S", str(HOST / "main.py")))
+        return HostCommand(("python3", "-B", _IN_IMAGE, *words), image=image_spec(suite, engine))
+    return HostCommand(argv=(sys.executable, "-B", "-E", "-S", str(HOST / "main.py"), *words))
 
 
-def image_spec(suite: str) -> ImageSpec:
-    """Our host on the project's base image."""
-    dockerfile = folder(UPSTREAM) / "Dockerfile"
-    return ImageSpec(suite, dockerfile.read_text(encoding="utf-8"), {"host": HOST})
+def image_spec(suite: str, engine: str) -> ImageSpec:
+    """Our host on the project's base image; with MariaDB, on one that has its server."""
+    files, ours = {"host": HOST}, folder(UPSTREAM)
+    if engine == SQLITE:
+        return ImageSpec(suite, (ours / "Dockerfile").read_text("utf-8"), files)
+    text = (ours / "mariadb.Dockerfile").read_text("utf-8")
+    requirements = ours / "requirements.txt"
+    return ImageSpec(f"{suite}-{engine}", text, files, requirements=requirements, packages=PACKAGES)

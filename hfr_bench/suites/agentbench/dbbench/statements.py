@@ -5,6 +5,7 @@ anything else, or is written in a way that is not understood here, keeps its ver
 `plain`; nothing is guessed of it.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -16,6 +17,8 @@ IDLE = frozenset({"BEGIN", "START", "COMMIT", "ROLLBACK", "USE", "SET"})
 _BEFORE_TABLE = frozenset({"LOW_PRIORITY", "HIGH_PRIORITY", "DELAYED", "QUICK", "IGNORE"})
 _CONSTANT = frozenset({"NULL", "TRUE", "FALSE"})
 _TAIL = ("ORDER", "LIMIT")
+
+_WHOLE = re.compile(r"0|[1-9]\d{0,17}")
 
 Tokens = tuple[Token, ...]
 
@@ -209,6 +212,8 @@ def _row(values: tuple[Tokens, ...]) -> tuple[str | None, ...]:
         said = constant(value)
         if isinstance(said, Unknown):
             raise SqlError("a value is no constant")
+        if value[-1].kind is Kind.NUMBER and not _WHOLE.fullmatch(value[-1].text):
+            raise SqlError("a number that a database may write in another way")
         found.append(said)
     return tuple(found)
 

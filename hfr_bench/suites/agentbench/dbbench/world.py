@@ -29,12 +29,20 @@ Dump = dict[str, list[list[str | None]]]
 
 
 class DbWorld:
-    """Implements `ports.suite.World` and, in a sandbox whose hosts can be broken, `Exposed`."""
+    """Implements `ports.suite.World` and, in a sandbox whose hosts can be broken, `Exposed`.
+
+    `spell`: writes a statement for the host's engine.
+    """
 
     exposure = Exposure(bears=frozenset({Breakage.PAUSE}))
 
-    def __init__(self, host: ToolHost, tasks: Callable[[str], DbTask]) -> None:
-        self._host = host
+    def __init__(
+        self,
+        host: ToolHost,
+        tasks: Callable[[str], DbTask],
+        spell: Callable[[Statement], str] = for_sqlite,
+    ) -> None:
+        self._host, self._spell = host, spell
         self._tasks = tasks
         self._task: DbTask | None = None
         self._now: Dump = {}
@@ -93,7 +101,7 @@ class DbWorld:
         self._host.close()
 
     def _run(self, statement: Statement) -> Execution:
-        sql = for_sqlite(statement)
+        sql = self._spell(statement)
         if not sql:
             return self._seen(contracts.shown(()))
         done = self._ask("run", sql=sql)
@@ -114,15 +122,21 @@ class DbWorld:
     def _told_of(self, statement: Statement) -> dict[str, Any] | None:
         if not level_of(statement).writes:
             return {"writes": False}
-        if not statement.plain or statement.bounded:
-            return {"state": tables.state(self._now)}
+        assert self._task is not None
+        ours = {table.name.lower() for table in self._task.row.tables}
+        columns = self._columns_of(statement)
+        if (
+            not statement.plain
+            or statement.bounded
+            or (columns and statement.table.lower() not in ours)
+        ):
+            return {"state": tables.state(self._now)}  # what else was made may hold no texts
         if statement.verb == "INSERT":
-            columns = self._columns_of(statement)
             alike = contracts.alike(statement, columns, self._rows_of(statement))
             return None if alike is None else {"alike": alike}
         update = statement.verb == "UPDATE"
         query = contracts.would(statement) if update else contracts.count(statement)
-        done = self._ask("run", sql=query)
+        done = self._ask("run", sql=self._spell(read(query)))
         if "refused" in done:
             return None
         rows = done["rows"]
@@ -144,7 +158,7 @@ class DbWorld:
         assert self._task is not None
         row = self._task.row
         first = [table.told() for table in row.tables]
-        wanted = self._ask("after", tables=first, sql=for_sqlite(read(row.gold)))["tables"]
+        wanted = self._ask("after", tables=first, sql=self._spell(read(row.gold)))["tables"]
         names = [table.name for table in row.tables]
         mark = tables.tables_hash(self._now, names)
         found = {

@@ -84,6 +84,10 @@ STATEMENTS = st.sampled_from(
     [
         "INSERT INTO stock VALUES ('rope', 'S1', '40')",
         "INSERT INTO stock (Shelf, Item) VALUES ('S2', 'fender'), ('S9', NULL)",
+        "INSERT INTO stock VALUES ('mast', 'S1', 1.50), ('boom', 'S1', 007)",
+        "UPDATE stock SET Pieces = Pieces * 1.5",
+        "UPDATE stock SET Pieces = Pieces * 1e30 WHERE Item = 'rope'",
+        "UPDATE stock SET Pieces = 1.50, Shelf = NULL",
         "INSERT INTO stock SELECT * FROM stock WHERE Shelf = 'S1'",
         "UPDATE stock SET Pieces = Pieces + 3 WHERE Item = 'fender'",
         "UPDATE stock SET Pieces = Pieces - 9 WHERE Pieces = '9'",

@@ -43,6 +43,8 @@ def test_a_delete_is_taken_apart() -> None:
         ("INSERT INTO t (a) VALUES (1, 2)", "INSERT"),
         ("INSERT INTO t VALUES (1) ON DUPLICATE KEY UPDATE a = 1", "INSERT"),
         ("INSERT INTO t VALUES", "INSERT"),
+        ("INSERT INTO t VALUES (1.50)", "INSERT"),  # 1.5 in one database, 1.50 in another
+        ("INSERT INTO t VALUES (007)", "INSERT"),
         ("UPDATE t, s SET a = 1", "UPDATE"),
         ("UPDATE t SET a", "UPDATE"),
         ("DELETE t FROM t JOIN s", "DELETE"),

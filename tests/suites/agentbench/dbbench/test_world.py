@@ -138,6 +138,11 @@ def test_what_it_is_about_may_not_be_there(stock: At, sql: str) -> None:
     assert stock.ask("look_up", query=sql).observation.domain_error
 
 
+def test_of_a_table_that_the_agent_made_only_a_digest_is_told(stock: At) -> None:
+    stock.sql("CREATE TABLE made (n INTEGER)")
+    assert set(stock.look("INSERT INTO made VALUES ('05')")) == {"state"}
+
+
 def test_the_first_answer_stands(stock: At) -> None:
     assert stock.world.grade(()).official == 0.0
     first, same, other = stock.commit("40"), stock.commit("40"), stock.commit("41")

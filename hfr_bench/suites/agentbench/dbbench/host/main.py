@@ -142,10 +142,18 @@ def main() -> int:
     os.dup2(2, 1)
     requests = os.fdopen(0, encoding="utf-8", errors="replace", closefd=False)
     try:
-        serve(requests, answers, Host())
+        serve(requests, answers, Host(_engine(sys.argv[1:])))
     except (BrokenPipeError, KeyboardInterrupt):
         return 130
     return 0
+
+
+def _engine(words: list[str]) -> Callable[[str], Any]:
+    if words == ["mariadb"]:
+        from .mariadb import start  # noqa: PLC0415 - what it imports is in its own image alone
+
+        return start()
+    return Database
 
 
 if __name__ == "__main__":
