@@ -125,10 +125,10 @@ class OsSuite:
         return self._loaded[name]
 
     def _pool(self, name: str) -> tuple[OsTask, ...]:
-        """Tasks that need a session are in no pool."""
+        """Tasks that lack something here are in no pool."""
         first = self.files[0]
         file = name if name in self.files else first
-        tasks = [task for task in self._file(file).values() if not task.in_session]
+        tasks = [task for task in self._file(file).values() if not task.lacks]
         if name in (*self.files, "base", "all"):
             return tuple(tasks)
         if name in _KINDS:
@@ -145,11 +145,9 @@ class OsSuite:
                 f"suite {self.name} has no task {task_id!r}; there are {len(tasks)}, "
                 f"such as {next(iter(tasks), 'none')!r}"
             )
-        if task.in_session:
-            raise BadInputError(
-                f"{task.row.where}: task {task_id} starts a session (`start`) that the agent goes "
-                "on with; here every script has a shell of its own"
-            )
+        if task.lacks:
+            why = catalog.WHY[task.lacks]
+            raise BadInputError(f"{task.row.where}: task {task_id} {why}; choose another")
         return task
 
 

@@ -1,5 +1,6 @@
 """Tasks as public and sealed halves: of a user's checkout, or of our own pack."""
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -28,6 +29,14 @@ other words; when something was to be done and is done, call finish_action.
 
 {question}"""
 DONE = "done"
+WHY = {
+    "session": "starts a session (`start`) that the agent goes on with: here every script has a "
+    "shell of its own",
+    "network": "installs or removes a package, and there is no network",
+    "image": "needs another image than `default`",
+}
+_INSTALLS = re.compile(r"\bapt(-get)?\b")
+_IMAGE = "default"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +47,15 @@ class OsTask:
     row: OsRow = field(repr=False)
 
     @property
-    def in_session(self) -> bool:
-        """Whether it lives on what a shell keeps from one script to the next: none does here."""
-        return self.row.start is not None
+    def lacks(self) -> str:
+        """What it needs and does not get here: session, network or image; "" for nothing."""
+        row = self.row
+        if row.start is not None:
+            return "session"
+        made = (*row.init, row.example)
+        if any(script is not None and _INSTALLS.search(script.text) for script in made):
+            return "network"
+        return "" if row.image == _IMAGE else "image"
 
 
 def folder(suite: str) -> Path:
@@ -154,6 +169,6 @@ def content_digest(suite: str) -> str:
 
 
 def kinds(tasks: Sequence[OsTask]) -> Mapping[str, int]:
-    """How many tasks of each kind, and those that need a session: what a checkout is made of."""
-    made = Counter("session" if t.in_session else t.public.stratum for t in tasks)
+    """How many tasks of each kind, and of those that lack something: what a checkout holds."""
+    made = Counter(task.lacks or task.public.stratum for task in tasks)
     return dict(sorted(made.items()))

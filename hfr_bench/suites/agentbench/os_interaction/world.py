@@ -25,8 +25,8 @@ from hfr_bench.suites.agentbench.os_interaction.rows import Match, OsRow
 ENDS = {ANSWER: "answer", FINISH: "thought"}
 THE_END = "answers"
 
-EXPOSURE = Exposure(bears=frozenset({Breakage.PAUSE, Breakage.STALL, Breakage.CRASH}))
-"""Beside a pause, what befalls a script's own processes; the world is in the host's memory."""
+EXPOSURE = Exposure(bears=frozenset({Breakage.PAUSE}))
+"""The answer is in our memory and the world in the host's: it outlives being frozen, and no more."""
 
 
 class OsWorld:

@@ -70,11 +70,13 @@ def test_upstream_s_tasks_need_containers(tmp_path: Path) -> None:
     made.close()
 
 
-def test_a_task_that_needs_a_session_is_refused_by_name(tmp_path: Path) -> None:
+def test_a_task_that_lacks_something_here_is_refused_by_name(tmp_path: Path) -> None:
     graded = {"match": "1"}
     rows = [
         {"description": "a", "evaluation": graded},
         {"description": "b", "evaluation": graded, "start": "x=1"},
+        {"description": "c", "evaluation": graded, "create": {"init": "apt install sudo"}},
+        {"description": "d", "evaluation": graded, "create": {"local": "packages"}},
     ]
     for part in "1234567":
         folder = tmp_path / "data/os_interaction/data" / part
@@ -84,15 +86,23 @@ def test_a_task_that_needs_a_session_is_refused_by_name(tmp_path: Path) -> None:
     assert [task.public.task_id for task in made._pool("base")] == [
         f"std-00{part}-made-00000" for part in "1234567"
     ]
-    with pytest.raises(BadInputError, match="every script has a shell of its own"):
-        made.sealed("std-001-made-00001")
+    for number, why in ((1, "a shell of its own"), (2, "no network"), (3, "another image")):
+        with pytest.raises(BadInputError, match=why):
+            made.sealed(f"std-001-made-0000{number}")
     made.close()
 
 
 def test_the_144_tasks_of_a_checkout_are_read_and_told_by_kind(root: Path) -> None:
     std = load("os_interaction", "std", root)
     assert len(std) == 144
-    assert kinds(list(std.values())) == {"answer": 6, "found": 123, "session": 4, "state": 11}
+    assert kinds(list(std.values())) == {
+        "answer": 6,
+        "found": 122,
+        "image": 1,
+        "network": 3,
+        "session": 4,
+        "state": 8,
+    }
     assert len(load("os_interaction", "dev", root)) == 26
 
 
