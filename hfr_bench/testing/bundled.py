@@ -11,6 +11,7 @@ import yaml
 from hfr_bench import __version__
 from hfr_bench.lab.book import read_book
 from hfr_bench.lab.bundle import bundle
+from hfr_bench.lab.looks import open_rows
 from hfr_bench.lab.plan import cells, plan_rows
 from hfr_bench.lab.register import Experiment, load
 from hfr_bench.lab.runlog import append
@@ -62,10 +63,13 @@ class Ready(NamedTuple):
         return out
 
 
-def ready(folder: Path, tasks: int = 8, rates: Sequence[float] = (0.0, 0.4)) -> Ready:
-    """Freeze a toy experiment in a new folder, and play it."""
+def ready(folder: Path, tasks: int = 8, rates: Sequence[float] = (0.0, 0.4), **more: Any) -> Ready:
+    """Freeze a toy experiment in a new folder, and play what of it may be run now.
+
+    `more`: of the registration.
+    """
     names = tuple(f"t{n}" for n in range(1, tasks + 1))
-    prereg = planned(ARMS, rates=rates, suites=({"suite": "s", "tasks": names},)).prereg
+    prereg = planned(ARMS, rates=rates, suites=({"suite": "s", "tasks": names},), **more).prereg
     specs = [TaskSpec(suite="s", task_id=name, fault_points=POINTS) for name in names]
     drawn = list(cells(prereg, specs, MATRIX, KINDS))
     rows = list(plan_rows(prereg, prereg.digest(), drawn))
@@ -80,7 +84,7 @@ def ready(folder: Path, tasks: int = 8, rates: Sequence[float] = (0.0, 0.4)) -> 
     (folder / "prereg.yaml").write_text(yaml.safe_dump(prereg.model_dump(mode="json")))
     (folder / "prereg.lock.json").write_text(_lock(folder, prereg, names, plan, rows).dumps())
     schedules = {cell.schedule.schedule_id: cell.schedule for cell in drawn}
-    for row in rows:
+    for row in open_rows(prereg, rows, folder)[0]:
         schedule = schedules[row.trial.schedule_id]
         arm = next(arm for arm in prereg.arms if arm.name == row.trial.arm)
         played = [_exact(at, schedule, arm) for at in play(row, schedule)]

@@ -3,9 +3,12 @@
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from hfr_bench.errors import BadInputError
 from hfr_bench.lab.book import ScheduleBook, read_book
+from hfr_bench.model.record import digest
 from hfr_bench.model.schedule import FaultSchedule
 
 
@@ -34,6 +37,12 @@ def test_the_digest_does_not_depend_on_the_order_of_lines_but_on_every_one() -> 
     lines = [schedule(name).dumps() for name in "abc"]
     assert ScheduleBook(lines).digest == ScheduleBook(lines[::-1]).digest
     assert ScheduleBook(lines).digest != ScheduleBook(lines[:2]).digest
+
+
+@given(st.lists(st.text(st.characters(exclude_categories=("Cs",)), max_size=9), max_size=4))
+def test_the_digest_is_that_of_the_canonical_json_of_the_lines(ends: list[str]) -> None:
+    lines = {f"{n}": f'{{"v":1,"schedule_id":"{n}"{end}' for n, end in enumerate(ends)}
+    assert ScheduleBook(lines.values()).digest == digest([lines[key] for key in sorted(lines)])
 
 
 @pytest.mark.parametrize(

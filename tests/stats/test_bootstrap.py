@@ -22,6 +22,7 @@ from hfr_bench.stats.bootstrap import (
     sample,
     task_rows,
     units,
+    weighted,
 )
 from hfr_bench.stats.metrics import METRICS
 from hfr_bench.testing.results import outcome, result
@@ -104,6 +105,34 @@ def test_a_skewed_cluster_defeats_the_shortcut_but_not_the_answer():
     counts = draw(tasks(2), 200, "s")
     got = resample([one("p50", task, num)], counts)[0]
     assert set(got.tolist()) == {249.0, 499.0, 749.0}
+
+
+def test_a_resample_far_from_all_others_has_its_own_quantile():
+    # No draw of 400 tasks is like the last column: there the shortcut is given up.
+    counts = np.ones((400, 3), dtype=np.int32)
+    counts[:, 2] = 0
+    counts[0, 2] = 400
+    got = resample([one("p95", np.arange(400), np.arange(400) // 3)], counts)[0]
+    assert got.tolist() == [126.0, 126.0, 0.0]
+
+
+def test_small_and_large_sums_are_both_exact():
+    large = np.array([2**40 + 1, 3, 5])
+    counts = np.array([[2, 0], [0, 1], [1, 2]], dtype=np.int32)
+    small, big = (one("latency_mean", np.arange(3), num) for num in (np.array([1, 3, 5]), large))
+    ours, theirs = resample([small, big], counts)
+    assert (ours * 3).tolist() == [7.0, 13.0]
+    assert theirs.tolist() == [(2**41 + 7) / 3, 13 / 3]
+    assert weighted([(large, np.arange(3))], counts).tolist() == [[2**41 + 7, 13]]
+
+
+@given(st.lists(st.integers(-5, 5) | st.floats(-9, 9), min_size=1, max_size=300))
+def test_bounds_are_order_statistics(values):
+    given_ = np.array(values, dtype=np.float64)
+    low = int(round(0.025 * given_.size, 6))
+    ordered = sorted(values)
+    wanted = (ordered[low], ordered[given_.size - 1 - low])
+    assert percentile(given_, 0.95)[0] == wanted
 
 
 def test_interval_agrees_with_scipy():
