@@ -20,7 +20,7 @@ import pytest
 
 from hfr_bench.ports.sandbox import ImageSpec, SandboxUnavailableError
 from hfr_bench.sandboxes.docker import images
-from hfr_bench.sandboxes.docker.images_base import OVERRIDE, base, base_tag
+from hfr_bench.sandboxes.docker.images_base import OVERRIDE, base, base_role, base_tag
 from hfr_bench.sandboxes.docker.images_build import find_image
 from hfr_bench.testing.netns import listen_beside_the_engine
 
@@ -197,3 +197,10 @@ def test_an_image_that_others_make_is_pulled_by_digest_and_found_by_its_name(
     registry.manifest = b"moved on"
     assert images.there(client, spec) == images.ensure(client, spec, told.append) == pulled
     assert len(told) == 1
+
+
+def test_a_base_of_many_packages_has_a_name_that_engines_take():
+    few, many = ("git", "patch"), tuple(f"package-{n}" for n in range(60))
+    assert base_role(few) == "base-git-patch"
+    assert len(base_role(many)) < 60
+    assert base_role(many) == base_role(many[::-1]) != base_role(many[1:])

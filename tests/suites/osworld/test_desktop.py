@@ -190,6 +190,8 @@ def test_an_action_leaves_nothing_in_the_next_ones_interpreter(gui: Desktop):
     failed = run("1/0")
     assert failed.returncode == 1
     assert failed.error.endswith("ZeroDivisionError: division by zero\n")
+    gui.guest.execute(["pkill", "-9", "-f", "guest/warm.py"])  # somebody's own clumsiness
+    assert run("print('again')").output == "again\n"
     marked = ["python", "-c", "print(open('/proc/self/cmdline').read())"]
     assert "hfr-call=m;" in gui.guest.execute(marked, operation_id="m").output
 

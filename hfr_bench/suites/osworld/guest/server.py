@@ -38,12 +38,13 @@ from .api import Api
 from .commands import Runner, end_all
 from .operations import Operations
 from .session import start_session
-from .wire import Request, Response
+from .wire import Request, Response, as_json
 
 PROTOCOL = "hfr.toolhost/1"
 FOLDERS = ("Desktop", "Documents", "Downloads", "Music", "Pictures", "Public", "Videos")
 _NO_SCREEN = Path(__file__).resolve().parent / "noscreen"
 _LONGEST_WAIT_S = 60.0
+_LARGEST = 40 << 20  # of a body: a tool host's line has its end
 
 
 class Call:
@@ -99,6 +100,9 @@ class Host:
         if response is None:
             return {"done": False, "call": number}
         del self._calls[number]
+        if len(response.body) > _LARGEST:
+            message = f"{len(response.body)} bytes are more than a tool host answers at once"
+            response = as_json({"status": "error", "message": message}, 500)
         headers = [["Content-Type", response.content_type], *map(list, response.headers.items())]
         body = base64.b64encode(response.body).decode()
         return {"done": True, "status": response.status, "headers": headers, "body": body}

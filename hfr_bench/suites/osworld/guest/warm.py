@@ -18,6 +18,7 @@ import socket
 import struct
 import subprocess
 import sys
+import threading
 import time
 import traceback
 import types
@@ -36,7 +37,6 @@ from .commands import Ran, Runner, end_family
 _SIZE = struct.Struct(">II")  # of the operation's id and of the code
 _ROOM = 200  # for an operation's mark, in the command line of the warm interpreter
 _PRELOADED = ("pyautogui", "PIL.ImageGrab", "json", "time")
-_READY_S = 30.0
 
 
 class Warm:
@@ -44,17 +44,32 @@ class Warm:
 
     def __init__(self, runner: Runner, state: Path) -> None:
         self._path = str(state / "warm")
+        self._runner = runner
+        self._starting = threading.Lock()
+        self._start()
+
+    def _start(self) -> None:
         Path(self._path).unlink(missing_ok=True)
-        self._child = subprocess.Popen(
+        child = subprocess.Popen(
             [sys.executable, "-B", __file__, self._path, "-" * _ROOM],
-            cwd=runner.home,
-            env=runner.environment,
+            cwd=self._runner.home,
+            env=self._runner.environment,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
         )
-        assert self._child.stdout is not None
-        if self._child.stdout.readline() != b"ready\n":
-            raise RuntimeError("the warm interpreter does not start")
+        assert child.stdout is not None
+        with child.stdout as said:
+            if said.readline() != b"ready\n":
+                raise RuntimeError("the warm interpreter does not start")
+
+    def _connect(self, talk: socket.socket) -> None:
+        """To the warm interpreter, or to another one if somebody has killed it."""
+        with self._starting:
+            try:
+                talk.connect(self._path)
+            except OSError:
+                self._start()
+                talk.connect(self._path)
 
     def run(self, code: str, operation: str, timeout_s: float) -> Ran:
         """Run some code as `python -c` would.
@@ -65,7 +80,7 @@ class Warm:
         pipes = (os.pipe(), os.pipe())
         with socket.socket(socket.AF_UNIX) as talk:
             try:
-                talk.connect(self._path)
+                self._connect(talk)
                 told, source = operation.encode(), code.encode("utf-8", "surrogateescape")
                 head = _SIZE.pack(len(told), len(source))
                 socket.send_fds(talk, [head], [pipe[1] for pipe in pipes])
@@ -123,6 +138,9 @@ def main(path: str) -> None:
     listening.listen(64)
     sys.stdout.write("ready\n")
     sys.stdout.flush()
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, 1)  # who was told has closed his end
+    os.close(null)
     while True:
         talk, _ = listening.accept()
         if not os.fork():
