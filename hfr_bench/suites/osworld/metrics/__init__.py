@@ -3,7 +3,7 @@
 A metric takes what the getters gave, and the task's options as keywords. It reads files of the
 task's cache and nothing else. A module is loaded when one of its metrics is used: the libraries
 come with the extra `osworld`. Each is held against upstream's own where that is installed
-(`tests/suites/osworld/test_parity.py`).
+(`tests/suites/osworld/grading/test_parity.py`).
 """
 
 from collections.abc import Callable, Mapping

@@ -42,8 +42,8 @@ def lines(*expected, conj="and", **getter):
     }
 
 
-def test_a_metric_is_handed_what_its_getters_read(world, pretended):
-    pretended.run = lambda command, shell: (f"{command} {shell}", "", 0)
+def test_a_metric_is_handed_what_its_getters_read(world, guest):
+    guest.run = lambda command, shell: (f"{command} {shell}", "", 0)
     asked = {"func": "exact_match", "result": SAYS, "expected": rule(expected="whoami False")}
     found = grade(asked, world)
     assert found.met
@@ -71,15 +71,15 @@ def test_and_stops_at_the_first_zero_and_or_at_the_first_one(world):
     assert len(grade(both([1, 2], "or"), world).checks) == 1
 
 
-def test_and_is_the_mean_and_or_the_best_of_what_lies_between(world, pretended):
-    pretended.files = {"/a": b"1\n2\n", "/half": b"1\n3\n", "/same": b"1\n2\n"}
+def test_and_is_the_mean_and_or_the_best_of_what_lies_between(world, guest):
+    guest.files = {"/a": b"1\n2\n", "/half": b"1\n3\n", "/same": b"1\n2\n"}
     assert grade(lines("/half", "/same"), world).score == 0.75
     assert grade(lines("/half", "/half", conj="or"), world).score == 0.5
     assert grade(lines("/half", "/same", conj="or"), world).score == 1.0
 
 
-def test_a_file_that_is_not_there_is_a_zero_for_its_metric_alone(world, pretended):
-    pretended.files = {"/a": b"1"}
+def test_a_file_that_is_not_there_is_a_zero_for_its_metric_alone(world, guest):
+    guest.files = {"/a": b"1"}
     assert grade(lines("/a", type="cache_file", path="none"), world).score == 0.0
     other = lines("/a", "/a", conj="or")
     other["result"][0] = {"type": "cache_file", "path": "none"}
@@ -104,7 +104,7 @@ def test_giving_up_is_right_only_where_nothing_can_be_done(world, actions, infea
     assert grade(exact(1), world).score == feasible
 
 
-def test_steps_before_the_grading_come_first_and_a_window_gone_is_no_error(world, pretended):
+def test_steps_before_the_grading_come_first_and_a_window_gone_is_no_error(world, guest):
     steps = [
         {"type": "activate_window", "parameters": {"window_name": "gone"}},
         {"type": "execute", "parameters": {"command": ["save"]}},
@@ -113,11 +113,11 @@ def test_steps_before_the_grading_come_first_and_a_window_gone_is_no_error(world
     assert found.met
     assert "gone" not in found.error
     assert len(found.notes) == 1
-    assert [path for path, _ in pretended.calls] == ["/setup/activate_window", "/setup/execute"]
+    assert [path for path, _ in guest.calls] == ["/setup/activate_window", "/setup/execute"]
 
 
-def test_a_step_that_must_work_and_does_not_is_an_error(world, pretended):
-    pretended.broken = ["/setup/open_file"]
+def test_a_step_that_must_work_and_does_not_is_an_error(world, guest):
+    guest.broken = ["/setup/open_file"]
     steps = [{"type": "open", "parameters": {"path": "/x"}}]
     found = grade(exact(1) | {"postconfig": steps}, world)
     assert found.score == 0.0

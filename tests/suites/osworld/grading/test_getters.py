@@ -19,16 +19,16 @@ def test_every_getter_can_be_loaded():
     assert all(callable(getter.get) for getter in GETTERS.values())
 
 
-def test_a_file_is_copied_into_the_cache(get, world, pretended):
-    pretended.files = {"/a": b"one"}
+def test_a_file_is_copied_into_the_cache(get, world, guest):
+    guest.files = {"/a": b"one"}
     path = get("vm_file", path="/a", dest="sub/copy")
     assert path == str(world.cache / "sub" / "copy")
     assert (world.cache / "sub" / "copy").read_bytes() == b"one"
     assert get("vm_file", path="/none", dest="x") is None
 
 
-def test_of_several_files_those_are_given_that_are_asked_for(get, world, pretended):
-    pretended.files = {"/a": b"a", "/b": b"b"}
+def test_of_several_files_those_are_given_that_are_asked_for(get, world, guest):
+    guest.files = {"/a": b"a", "/b": b"b"}
     both = {"path": ["/a", "/b"], "dest": ["a", "b"], "multi": True}
     a, b = str(world.cache / "a"), str(world.cache / "b")
     assert get("vm_file", **both) == a
@@ -51,8 +51,8 @@ def test_a_file_of_the_network_comes_from_the_cache_alone(get, world):
         )
 
 
-def test_nothing_is_written_outside_the_cache(get, pretended):
-    pretended.files = {"/a": b"one"}
+def test_nothing_is_written_outside_the_cache(get, guest):
+    guest.files = {"/a": b"one"}
     for dest in ("../out", "/tmp/out"):
         with pytest.raises(BadInputError, match="outside the task's cache"):
             get("vm_file", path="/a", dest=dest)
@@ -65,17 +65,17 @@ def test_a_file_that_a_step_has_left(get, world):
         get("cache_file", path="none")
 
 
-def test_what_a_command_says(get, pretended):
-    pretended.run = lambda command, shell: (f"out {command}", f"err {shell}", 3)
+def test_what_a_command_says(get, guest):
+    guest.run = lambda command, shell: (f"out {command}", f"err {shell}", 3)
     assert get("vm_command_line", command="ls") == "out ls"
     assert get("vm_command_error", command="ls", shell=True) == "err True"
-    pretended.broken = ["/execute"]
+    guest.broken = ["/execute"]
     assert get("vm_command_line", command="ls") is None
 
 
-def test_what_the_guest_shows(get, pretended, world):
-    pretended.terminal, pretended.tree, pretended.wallpaper = "$ ls", "<tree/>", b"png"
-    pretended.files = {"/home/a": b"", "/home/b": b"", "/etc/c": b""}
+def test_what_the_guest_shows(get, guest, world):
+    guest.terminal, guest.tree, guest.wallpaper = "$ ls", "<tree/>", b"png"
+    guest.files = {"/home/a": b"", "/home/b": b"", "/etc/c": b""}
     assert get("vm_terminal_output") == "$ ls"
     assert get("accessibility_tree") == "<tree/>"
     assert get("vm_screen_size") == {"width": 1920, "height": 1080}
@@ -84,7 +84,7 @@ def test_what_the_guest_shows(get, pretended, world):
     assert names == ["a", "b"]
     assert get("vm_wallpaper", dest="w") == str(world.cache / "w")
     assert (world.cache / "w").read_bytes() == b"png"
-    pretended.broken = ["/wallpaper", "/terminal"]
+    guest.broken = ["/wallpaper", "/terminal"]
     assert (world.cache / "w").samefile(get("vm_wallpaper", dest="w"))
     assert (world.cache / "w").read_bytes() == b""
     assert get("vm_terminal_output") is None
@@ -97,22 +97,22 @@ def test_what_the_guest_shows(get, pretended, world):
         ("gimp_config_file", {"file_name": "gimprc"}, "/home/user/.config/GIMP/2.10/gimprc"),
     ],
 )
-def test_settings_lie_under_the_guests_home(get, pretended, world, kind, config, path):
-    pretended.run = lambda command, shell: (f"{path}\n", "", 0)
+def test_settings_lie_under_the_guests_home(get, guest, world, kind, config, path):
+    guest.run = lambda command, shell: (f"{path}\n", "", 0)
     assert get(kind, dest="kept", **config) is None
-    pretended.files = {path: b"settings"}
+    guest.files = {path: b"settings"}
     assert get(kind, dest="kept", **config) == str(world.cache / "kept")
-    assert path.removeprefix("/home/user/") in pretended.calls[0][1]["command"][2]
-    pretended.files = {path: b""}
+    assert path.removeprefix("/home/user/") in guest.calls[0][1]["command"][2]
+    guest.files = {path: b""}
     assert get(kind, dest="kept", **config) is None
 
 
-def test_the_last_row_of_a_workbook(get, pretended):
+def test_the_last_row_of_a_workbook(get, guest):
     book, kept = openpyxl.Workbook(), io.BytesIO()
     for row in (["a", "b"], ["x", 1], ["y", 2]):
         book.active.append(row)
     book.save(kept)
-    pretended.files = {"/t.xlsx": kept.getvalue()}
+    guest.files = {"/t.xlsx": kept.getvalue()}
     asked = {"path": "/t.xlsx", "file_type": "xlsx", "file_content": "last_row"}
     assert get("content_from_vm_file", **asked) == ["y", "2"]
     with pytest.raises(UngradeableError, match="no content 'all'"):

@@ -21,22 +21,22 @@ def step(kind, **parameters):
     return {"type": kind, "parameters": parameters}
 
 
-def test_a_download_is_uploaded_from_the_cache_and_never_fetched(world, pretended):
+def test_a_download_is_uploaded_from_the_cache_and_never_fetched(world, guest):
     asked = [step("download", files=[{"url": URL, "path": "/home/user/a.txt"}])]
     with pytest.raises(NotCachedError, match=r"start\.txt is not in the cache as"):
         run_steps(asked, world)
     (world.cache / cached_name(URL, "/home/user/a.txt")).write_bytes(b"kept")
     assert run_steps(asked, world) == ()
-    assert pretended.files == {"/home/user/a.txt": b"kept"}
+    assert guest.files == {"/home/user/a.txt": b"kept"}
 
 
-def test_a_file_of_the_pack_is_uploaded_and_no_other(world, pretended, tmp_path):
+def test_a_file_of_the_pack_is_uploaded_and_no_other(world, guest, tmp_path):
     assets = tmp_path / "assets"
     assets.mkdir()
     (assets / "a.txt").write_bytes(b"a")
     (tmp_path / "secret").write_bytes(b"b")
     run_steps([step("upload_file", files=[{"local_path": "a.txt", "path": "/a"}])], world, assets)
-    assert pretended.files == {"/a": b"a"}
+    assert guest.files == {"/a": b"a"}
     for outside in ("../secret", str(tmp_path / "secret"), "none"):
         asked = [step("upload_file", files=[{"local_path": outside, "path": "/b"}])]
         with pytest.raises(BadInputError, match="no file"):
@@ -45,8 +45,8 @@ def test_a_file_of_the_pack_is_uploaded_and_no_other(world, pretended, tmp_path)
         run_steps(asked, world)
 
 
-def test_a_command_is_told_password_and_screen_and_its_output_kept(world, pretended):
-    pretended.run = lambda command, shell: (" ".join(command), "err", 0)
+def test_a_command_is_told_password_and_screen_and_its_output_kept(world, guest):
+    guest.run = lambda command, shell: (" ".join(command), "err", 0)
     marks = ["{CLIENT_PASSWORD}", "{SCREEN_WIDTH}", "{SCREEN_HEIGHT_HALF}"]
     run_steps([step("execute", command=marks, stdout="out.txt", stderr="err.txt")], world)
     assert (world.cache / "out.txt").read_text() == "password 1920 540"
@@ -55,13 +55,13 @@ def test_a_command_is_told_password_and_screen_and_its_output_kept(world, preten
         run_steps([step("command", command=["x"], stdout="../out.txt")], world)
 
 
-def test_until_runs_a_command_again_by_the_trials_clock(world, pretended):
+def test_until_runs_a_command_again_by_the_trials_clock(world, guest):
     left, slept = ["wait", "wait", "ready"], []
     world.sleeping = slept.append
-    pretended.run = lambda command, shell: (left.pop(0), "", 1)
+    guest.run = lambda command, shell: (left.pop(0), "", 1)
     run_steps([step("execute", command="x", shell=True, until={"stdout": "ready"})], world)
     assert slept == [0.3, 0.3]
-    pretended.run = lambda command, shell: ("", "never", 1)
+    guest.run = lambda command, shell: ("", "never", 1)
     with pytest.raises(InfrastructureError, match=r"step 1 \(execute\): it does not come to"):
         run_steps([step("execute", command="x", until={"returncode": 0})], world)
 
@@ -73,18 +73,18 @@ def test_sleeping_is_the_trials_clock(world):
     assert slept == [2.0]
 
 
-def test_a_launch_in_one_text_is_split_as_upstream_does(world, pretended):
+def test_a_launch_in_one_text_is_split_as_upstream_does(world, guest):
     run_steps(
         [step("launch", command="app --new"), step("launch", command="a b", shell=True)], world
     )
-    assert [sent for _, sent in pretended.calls] == [
+    assert [sent for _, sent in guest.calls] == [
         {"command": ["app", "--new"], "shell": False},
         {"command": "a b", "shell": True},
     ]
 
 
-def test_other_steps_ask_the_guest(world, pretended):
-    pretended.windows = ["Files"]
+def test_other_steps_ask_the_guest(world, guest):
+    guest.windows = ["Files"]
     steps = [
         step("open", path="/x"),
         step("activate_window", window_name="Files", strict=True),
@@ -93,15 +93,15 @@ def test_other_steps_ask_the_guest(world, pretended):
         step("execute_with_verification", command=["x"]),
     ]
     assert run_steps(steps, world) == ()
-    assert pretended.calls[1] == (
+    assert guest.calls[1] == (
         "/setup/activate_window",
         {"window_name": "Files", "strict": True, "by_class": False},
     )
 
 
-def test_before_an_episode_a_step_must_work_but_for_a_window(world, pretended):
+def test_before_an_episode_a_step_must_work_but_for_a_window(world, guest):
     assert len(run_steps([step("activate_window", window_name="none")], world)) == 1
-    pretended.broken = ["/setup/launch"]
+    guest.broken = ["/setup/launch"]
     with pytest.raises(InfrastructureError, match=r"step 2 \(launch\): the guest answered 500"):
         run_steps([step("sleep", seconds=0), step("launch", command=["x"])], world)
     assert len(run_steps([step("launch", command=["x"])], world, lenient=True)) == 1
@@ -120,12 +120,12 @@ def test_a_malformed_step_is_named(world, wrong):
         run_steps([wrong], world)
 
 
-def test_tabs_are_opened_by_a_program_in_the_guest(world, pretended):
-    pretended.run = lambda command, shell: ("", "no browser", 1)
+def test_tabs_are_opened_by_a_program_in_the_guest(world, guest):
+    guest.run = lambda command, shell: ("", "no browser", 1)
     asked = [step("chrome_open_tabs", urls_to_open=["https://x.invalid/"])]
     with pytest.raises(InfrastructureError, match="no tab: no browser"):
         run_steps(asked, world, lenient=True)
-    assert pretended.calls[0][1]["command"][3] == '["https://x.invalid/"]'
+    assert guest.calls[0][1]["command"][3] == '["https://x.invalid/"]'
 
 
 def test_the_program_opens_tabs_and_closes_the_first():
