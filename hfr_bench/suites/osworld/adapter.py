@@ -50,9 +50,10 @@ class OsworldSuite(OnADesk):
         """For `hfr-bench doctor`."""
         try:
             found = find_checkout()
+            count = len(load(found))
         except BadInputError as error:
             return Diagnosis(None, "its tasks are read from a checkout of OSWorld", str(error))
-        return Diagnosis(True, f"{len(load(found))} tasks in {found.examples}")
+        return Diagnosis(True, f"{count} tasks in {found.examples}")
 
     def __init__(
         self, sandbox: Sandbox, root: str = "", profile: str = "gui", keep: str = ""
