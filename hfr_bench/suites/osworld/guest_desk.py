@@ -25,10 +25,9 @@ VOLATILE = (
 """What programs of a desktop write at home by themselves."""
 PREFIX = "import pyautogui; import time; pyautogui.FAILSAFE = False; "
 """What OSWorld's client puts before each action."""
-SETTLE_S = 0.5
-"""How long programs have for what an action asks of them, before anybody looks."""
-WAIT_S = 2.0
-"""As upstream's `pause`."""
+PAUSE_S = 2.0
+"""How long programs have for what an action asks of them before anybody looks, as upstream has it;
+and how long WAIT is."""
 _GONE = -1  # a code for what the guest says of a command that it could not carry out
 _STATE = """\
 import hashlib, json, os, stat, sys
@@ -138,11 +137,11 @@ class GuestScreen:
 
     def act(self, name: str, code: str, timeout_s: float, marked: str = "") -> Ran:
         done = self._desk.execute(["python", "-c", PREFIX + code], name, timeout_s)
-        time.sleep(SETTLE_S)
+        time.sleep(PAUSE_S)
         return done
 
     def rest(self) -> None:
-        time.sleep(WAIT_S)
+        time.sleep(PAUSE_S)
 
     def picture(self) -> bytes:
         return self._desk.guest.screenshot()
