@@ -10,15 +10,16 @@ HOST = Path(__file__).parent / "host"
 SQLITE, MARIADB = "sqlite", "mariadb"
 ENGINES = (SQLITE, MARIADB)
 PACKAGES = ("mariadb-client-core", "mariadb-server-core")
-_IN_IMAGE = "/opt/hfr/host/main.py"
+_PROGRAMS = {SQLITE: "main.py", MARIADB: "with_mariadb.py"}
 
 
 def command(suite: str, engine: str, contained: bool) -> HostCommand:
     """How to start a host: in a container of the suite's image, or as a child of ours (SQLite)."""
-    words = () if engine == SQLITE else (engine,)
+    program = _PROGRAMS[engine]
     if contained:
-        return HostCommand(("python3", "-B", _IN_IMAGE, *words), image=image_spec(suite, engine))
-    return HostCommand(argv=(sys.executable, "-B", "-E", "-S", str(HOST / "main.py"), *words))
+        argv = ("python3", "-B", f"/opt/hfr/host/{program}")
+        return HostCommand(argv=argv, image=image_spec(suite, engine))
+    return HostCommand(argv=(sys.executable, "-B", "-E", "-S", str(HOST / program)))
 
 
 def image_spec(suite: str, engine: str) -> ImageSpec:

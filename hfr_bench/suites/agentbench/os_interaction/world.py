@@ -26,7 +26,7 @@ ENDS = {ANSWER: "answer", FINISH: "thought"}
 THE_END = "answers"
 
 EXPOSURE = Exposure(bears=frozenset({Breakage.PAUSE}))
-"""The answer is in our memory and the world in the host's: it outlives being frozen, and no more."""
+"""The world is in the host's memory: it outlives being frozen, and no more."""
 
 
 class OsWorld:
