@@ -94,10 +94,13 @@ def _way(twins: Iterable[Ran], steps: _Steps) -> Counter[str]:
 
 def _onsets(events: Iterable[FaultEvent], way: Mapping[str, int]) -> list[FaultEvent]:
     """The events that begin at a first attempt on the way."""
+    longest = max(way.values(), default=0)  # most events lie beyond it: the horizon is far
     return [
         event
         for event in events
-        if event.attempt == 1 and event.occurrence <= way.get(_of_step(event.point), 0)
+        if event.attempt == 1
+        and event.occurrence <= longest
+        and event.occurrence <= way.get(_of_step(event.point), 0)
     ]
 
 

@@ -58,7 +58,7 @@ class Columns:
         if of is each:
             return np.ones(len(self.trials), dtype=np.int64), None
         if not isinstance(of, OfShared):
-            return _ints([of(trial) for trial in self.trials])
+            return _ints(list(map(of, self.trials)))
         codes, firsts = self._alike(of.key)
         values, unknown = _ints([of(trial) for trial in firsts])
         return values[codes], None if unknown is None else unknown[codes]

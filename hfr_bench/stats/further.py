@@ -52,7 +52,7 @@ Whole = Callable[[Judged], int | None]
 def _met_key(trial: Judged) -> tuple[Any, ...]:
     """All that the tests below look at."""
     found = trial.measures
-    return outcome_key(trial), found.met, found.person, found.safe_us is None
+    return outcome_key(trial.result), found.met, found.person, found.safe_us is None
 
 
 def _share(name: str, short: str, title: str, better: Any, test: Test) -> Metric:
@@ -115,7 +115,9 @@ def _quality(trial: Judged) -> int:
 
 
 def _twin_key(trial: Judged) -> tuple[Any, ...]:
-    return outcome_key(trial), None if trial.twin is None else outcome_key(trial.twin)
+    own = outcome(trial.result)
+    theirs = None if trial.twin is None else outcome(trial.twin).official
+    return own.official, own.degraded_steps > 0, theirs
 
 
 def _checks() -> Iterable[Metric]:

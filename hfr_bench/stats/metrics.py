@@ -9,6 +9,8 @@ Integers in, one division at the end: plain Python and numpy give the same digit
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cache
+from operator import attrgetter
 from typing import Any, Literal
 
 from hfr_bench.model.trial import Outcome, TrialResult
@@ -100,12 +102,10 @@ def _count(name: str) -> Column:
     return OfShared(outcome_key, lambda trial: int(getattr(outcome(trial), name)))
 
 
+@cache
 def _field(name: str) -> Column:
-    def column(trial: TrialResult) -> int | None:
-        value: int | None = getattr(trial, name)
-        return value
-
-    return column
+    """One column for all metrics of a field."""
+    return attrgetter(name)
 
 
 def _safe(o: Outcome) -> bool:

@@ -68,7 +68,8 @@ def test_from_the_first_trial_to_the_last(frozen, capsys):
 
 
 def test_a_look_that_nobody_registered_is_refused(tmp_path, frozen, capsys):
-    (tmp_path / "prereg.yaml").write_text(PREREG.replace("stopping_rule: {kind: obrien_fleming, looks: 2}\n", ""))  # fmt: skip
+    lines = [line for line in PREREG.splitlines() if not line.startswith("stopping_rule")]
+    (tmp_path / "prereg.yaml").write_text("\n".join(lines))
     assert run(["freeze", str(tmp_path), "--sandbox", "process"]) == 0
     assert run(["look", str(tmp_path)]) == 2
     assert "`stopping_rule: fixed_n` has no looks before the end" in capsys.readouterr().err
