@@ -36,6 +36,7 @@ _SHOWN = 12
 @click.option(
     "--incomplete", is_flag=True, help="Even if trials lack or it is not valid; all pages say so."
 )
+@click.option("--twin", is_flag=True, help="With a synthetic twin that anybody can run.")
 @place_options
 def publish(
     source: Path,
@@ -45,6 +46,7 @@ def publish(
     licence: str,
     key: Path | None,
     incomplete: bool,
+    twin: bool,
     sandbox: str | None,
     data_dir: tuple[str, ...],
 ) -> None:
@@ -59,7 +61,7 @@ def publish(
     with _source(source, sandbox, data_dir) as found:
         owners = owners_key(key or _beside(source))
         scanner = this_machine(found.experiment)
-        how = How(owners, os.environ, scanner, licence, repo or "", incomplete)
+        how = How(owners, os.environ, scanner, licence, repo or "", incomplete, twin)
         made = make(found, output, how)
     click.echo(_text(made))
     if not pushed or repo is None:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from hfr_bench.errors import BadInputError, InvalidExperimentError
 from hfr_bench.lab import render, seal
-from hfr_bench.lab.publishing import columns, linked
+from hfr_bench.lab.publishing import columns, linked, twin
 from hfr_bench.lab.publishing.card import RECORDS, card
 from hfr_bench.lab.publishing.checklist import Facts, Item, filled
 from hfr_bench.lab.publishing.records import records
@@ -42,7 +42,10 @@ class Source(NamedTuple):
 
 
 class How(NamedTuple):
-    """How to publish. `licence`: "" = that of the suites, where they have one in common."""
+    """How to publish. `licence`: "" = that of the suites, where they have one in common.
+
+    `twin`: with the registration's synthetic twin (`lab.publishing.twin`).
+    """
 
     key: bytes
     environ: Mapping[str, str]
@@ -50,6 +53,7 @@ class How(NamedTuple):
     licence: str = ""
     repo: str = ""
     incomplete: bool = False
+    twin: bool = False
 
 
 class Published(NamedTuple):
@@ -135,6 +139,8 @@ def _around(top: Path, how: How) -> Published:
             file.writelines(records(experiment, made_of, by))
         items = filled(Facts(experiment, report, redacted))
         date = experiment.lock.frozen_at
+        if how.twin:
+            twin.write(experiment, top / twin.FOLDER)
     licence = how.licence or _common(redacted.texts)
     digest = hashlib.sha256((bundle / seal.MANIFEST).read_bytes()).hexdigest()
     text = card(report, tables, items, licence=licence, manifest=digest, texts=redacted.texts)

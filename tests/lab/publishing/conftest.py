@@ -20,7 +20,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Ready:
 @pytest.fixture(scope="package")
 def published(small: Ready, tmp_path_factory: pytest.TempPathFactory) -> Published:
     """Its folder; never changed by a test."""
-    how = How(KEY, {}, Scanner({}), repo="me/small")
+    how = How(KEY, {}, Scanner({}), repo="me/small", twin=True)
     out = tmp_path_factory.mktemp("published") / "p"
     return publish(Source(small.experiment, small.content), out, how)
 
