@@ -125,7 +125,7 @@ def _above(work: Work, level: int, sample: Sample, ahead: Ahead) -> Iterator[Che
         told = _told(work, error) + other_version(work.says.dumps().encode())
         yield Check(level=1, check=what, ok=False, detail=told)
         return
-    ahead.begin(work, frozen)
+    ahead.begin(work)
     steps: tuple[Callable[[], Iterable[Check]], ...] = (
         lambda: level_1(work, frozen),
         lambda: level_2(work, frozen, ahead.drawn),

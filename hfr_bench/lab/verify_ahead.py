@@ -1,7 +1,7 @@
 """What of a verification is begun before its turn, and by whom (`lab.verify_crew`).
 
-    traces ──── in chunks, by everybody, once all else is laid out
-    schedules ─ drawn again by a helper, while the first levels are gone through here
+    schedules ─ drawn again by a helper, once all but the traces is laid out
+    traces ──── in chunks, by everybody who is free
     pages ───── drawn by a helper from the report as it lies in the bundle, while the numbers are
                 made again here; they count only if those are that report, byte by byte
 
@@ -19,12 +19,12 @@ from hfr_bench.lab.bundle import pages
 from hfr_bench.lab.register import Experiment
 from hfr_bench.lab.verify_crew import WORTH, Asked, Crew
 from hfr_bench.lab.verify_files import Work
-from hfr_bench.lab.verify_frozen import Drawn, Frozen, draw_again, ingest_of, read_frozen
+from hfr_bench.lab.verify_frozen import Drawn, draw_again, ingest_of, read_frozen
 from hfr_bench.lab.verify_read import Files
 from hfr_bench.lab.verify_traces import Reader, Seen, chunks, file_of
 from hfr_bench.model.report import Report
 
-_NUMBERS = 3
+_DRAWN, _NUMBERS = 2, 3  # levels
 HTML = "report.html"
 
 
@@ -45,41 +45,42 @@ class Ahead:
 
         What is wrong with a frozen file is said by the level that reads it.
         """
-        ingest = None
-        if self._level >= _NUMBERS:
-            with suppress(HfrError, ValueError):
-                ingest = ingest_of(work.folder, read_frozen(work))
+        ingest, made_of = None, work.kept.get(seal.CONTENT, b"")
+        with suppress(HfrError, ValueError):
+            if self._level >= _DRAWN:
+                frozen = read_frozen(work)
+                again = partial(draw_again, work.folder, frozen)
+                self._drawn = self._crew.ask(verify_help.drawn, work.folder, made_of, here=again)
+            if self._level >= _NUMBERS:
+                ingest = ingest_of(work.folder, frozen)
         reader = Reader(self._files, work.folder, ingest)
-        made_of = None if ingest is None else work.kept.get(seal.CONTENT, b"")
         if ingest is not None:  # trials of one schedule together: it is parsed once
             order = {name: ingest.order(file_of(work.folder, name)) for name in names}
             names = sorted(names, key=lambda name: order[name])
+
+        content = None if ingest is None else made_of
 
         def here(job: verify_help.Traces) -> list[Seen]:
             return reader.read(job.names)
 
         jobs = [
-            verify_help.Traces(self._path, work.folder, made_of, tuple(some))
+            verify_help.Traces(self._path, work.folder, content, tuple(some))
             for some in chunks(names)
         ]
         for found in self._crew.share(verify_help.traces, here, jobs):
             yield from found
 
-    def begin(self, work: Work, frozen: Frozen) -> None:
-        """Have begun what can be begun; called once, when the traces were read."""
-        made_of = work.kept.get(seal.CONTENT, b"")
+    def begin(self, work: Work) -> None:
+        """Have the pages drawn; called once, when the traces were read."""
         self._said, self._drawable = work.kept.get(seal.REPORT, b""), HTML in work.kept
         if self._level >= _NUMBERS:
             draw = partial(verify_help.drawn_pages, html=self._drawable)
-            args = (work.folder, made_of, self._said)
+            args = (work.folder, work.kept.get(seal.CONTENT, b""), self._said)
             self._pages = self._crew.ask(draw, *args, here=lambda: None)
-        self._drawn = self._crew.ask(
-            verify_help.drawn, work.folder, made_of, here=lambda: draw_again(work.folder, frozen)
-        )
 
     def drawn(self) -> Drawn:
         """Schedules and plan, drawn again. Raises ValueError if they cannot be."""
-        assert self._drawn is not None
+        assert self._drawn is not None  # what was frozen can be read
         return self._drawn()
 
     def pages(self, made: Report, experiment: Experiment) -> dict[str, bytes]:

@@ -6,13 +6,15 @@ same error comes up here, or none.
 """
 
 import os
+import signal
+import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import AbstractContextManager
 from functools import partial
 from importlib import import_module
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
 from typing import Any, Generic, TypeVar
 
 T = TypeVar("T")
@@ -67,7 +69,8 @@ class Crew(AbstractContextManager["Crew"]):
         if self._pool is not None or self._processes < 2:
             return
         try:
-            self._pool = ProcessPoolExecutor(self._processes - 1, get_context("spawn"))
+            spawn = get_context("spawn")
+            self._pool = ProcessPoolExecutor(self._processes - 1, spawn, initializer=_settle)
             self._pool.submit(_load)
         except (OSError, ImportError, NotImplementedError):  # no semaphores, no processes
             self._pool = None
@@ -105,6 +108,19 @@ class Crew(AbstractContextManager["Crew"]):
                 n = left.popleft()
                 found[n] = here(jobs[n])
         return (asked[n]() if n in asked else found[n] for n in range(len(jobs)))
+
+
+def _settle() -> None:
+    """In a helper: end when we end, however that is, and leave ^C to us."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_follow, daemon=True).start()
+
+
+def _follow() -> None:
+    parent = parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
 
 
 def _load() -> None:

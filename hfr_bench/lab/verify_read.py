@@ -87,6 +87,9 @@ class _Zip:
         for info in members:
             if not _safe(info.filename):
                 raise BadInputError(f"{path}: not a bundle: unsafe name {info.filename!r}")
+            kind = stat.S_IFMT(info.external_attr >> 16)  # as Unix has it; 0 from elsewhere
+            if kind not in (0, stat.S_IFREG):
+                raise BadInputError(f"{path}: not a bundle: {info.filename} is no plain file")
             if info.compress_type not in _METHODS or info.flag_bits & _ENCRYPTED:
                 raise BadInputError(
                     f"{path}: not a bundle: {info.filename} is encrypted, or packed in another way "

@@ -11,6 +11,7 @@ from hfr_bench.cli.main import run
 from hfr_bench.faults.draw import uniform
 from hfr_bench.lab.register import load
 from hfr_bench.lab.store import Store
+from hfr_bench.testing.bundled import rechain
 from hfr_bench.testing.runs import cli, kill_after, report
 
 TIGHT = "{retry: {max_retries_per_tenant_per_min: 3}, circuit_breaker: {consecutive_failures: 3}}"
@@ -89,6 +90,26 @@ def test_the_pages_name_the_unit(finished: Path, capsys: pytest.CaptureFixture[s
 def test_a_bundle_of_it_verifies(finished: Path, tmp_path: Path) -> None:
     assert run(["bundle", str(finished), "-o", str(tmp_path / "b")]) == 0
     assert run(["verify", str(tmp_path / "b")]) == 0
+
+
+@pytest.mark.slow
+def test_it_is_redacted_with_every_number_as_it_was(finished: Path, tmp_path: Path) -> None:
+    copied = Path(shutil.copytree(finished, tmp_path / "copied"))
+    key = "sk-" + "proj-" + "a1B2" * 8  # put together here, so that nobody takes it for a real one
+
+    def tell(events: list[dict[str, Any]]) -> None:
+        told = [event["body"] for event in events if event["body"]["type"] == "decided"]
+        told[-1]["reason"] = f"the tool said {key}"
+
+    for path in copied.glob("trials/*/r1/hfr.jsonl"):
+        rechain(path, tell)
+    refused, made = tmp_path / "plain", tmp_path / "redacted"
+    assert run(["bundle", str(copied), "-o", str(refused)]) == 1
+    assert not refused.exists()
+    assert run(["bundle", str(copied), "-o", str(made), "--redact"]) == 0
+    assert not any(key.encode() in path.read_bytes() for path in made.rglob("*.*"))
+    assert run(["verify", str(made)]) == 0
+    assert json.loads((made / "report.json").read_bytes())["cohorts"]
 
 
 def test_a_trial_that_claims_another_handover_makes_it_invalid(

@@ -235,6 +235,25 @@ def checked(bundle: Path, work: Path) -> list[bool | None]:
         return [check.ok for check in level_4(lay_out(files, work), sample)]
 
 
+def test_a_live_run_is_redacted_with_every_number_as_it_was(
+    spoiled: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    key = "ghp" + "_" + "a1B2" * 9  # put together here, so that nobody takes it for a real one
+
+    def tell(events: list[dict[str, Any]]) -> None:
+        told = [event["body"] for event in events if event["body"]["type"] == "decided"]
+        told[-1]["reason"] = f"the provider said {key}"
+
+    rechain(next(iter(sorted(spoiled.glob("trials/*/r1/hfr.jsonl")))), tell)
+    assert run(["bundle", str(spoiled), "-o", str(tmp_path / "plain"), "--with-places"]) == 1
+    assert "a GitHub token" in capsys.readouterr().err
+    out = bundled(spoiled, tmp_path / "redacted", "--redact")
+    assert not any(key.encode() in path.read_bytes() for path in out.rglob("*.*"))
+    assert not (out / "cassettes").exists()
+    assert run(["verify", str(out)]) == 0
+    assert json.loads((out / "report.json").read_bytes())["origin"] == "live"
+
+
 def test_level_4_runs_a_live_bundle_again_from_its_cassettes(live: Path, tmp_path: Path) -> None:
     out = bundled(live, tmp_path / "bundle", "--with-cassettes")
     assert checked(out, tmp_path / "work") == [True, True, True]

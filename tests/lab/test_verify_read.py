@@ -1,5 +1,6 @@
 """What is no bundle is refused before anything of it is read, and touches nothing outside."""
 
+import stat
 import struct
 import zipfile
 
@@ -28,6 +29,16 @@ def test_a_name_that_leads_out_of_it(toy, tmp_path, name):
 def test_a_link_in_a_directory(forged):
     (forged / "report.csv").symlink_to("/etc/hostname")
     assert "report.csv is no plain file" in refused(forged)
+
+
+@pytest.mark.parametrize("kind", [stat.S_IFLNK, stat.S_IFIFO, stat.S_IFCHR])
+def test_a_link_or_device_in_a_zip(toy, tmp_path, kind):
+    path = toy.bundle(tmp_path / "b.zip")
+    info = zipfile.ZipInfo("report.csv")
+    info.external_attr = (kind | 0o777) << 16
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr(info, "/etc/hostname")
+    assert "report.csv is no plain file" in refused(path)
 
 
 def test_a_bomb(toy, tmp_path):
