@@ -42,6 +42,18 @@ class Exposure:
     folder: str = ""
     app: str = ""
     clock: str = ""
+    screen: bool = False
+
+    def __post_init__(self) -> None:
+        """Nobody bears on a desktop what he does not name."""
+        named = {
+            Breakage.READ_ONLY: self.folder,
+            Breakage.APP_KILLED: self.app,
+            Breakage.APP_FROZEN: self.app,
+            Breakage.MODAL: self.screen,
+            Breakage.CLOCK_SKEW: self.clock,
+        }
+        object.__setattr__(self, "bears", self.bears - {one for one in named if not named[one]})
 
 
 def mark(operation_id: str) -> str:

@@ -218,6 +218,7 @@ class PretendedWorld:
             folder="/folder",
             app="program",
             clock="/clock",
+            screen=True,
         )
         self.log: list[str] = []
         self._answer = answer or (lambda: Observation(answered=True, status=200, body="real"))

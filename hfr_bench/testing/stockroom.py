@@ -17,7 +17,7 @@ from dataclasses import replace
 from typing import Any
 
 from hfr_bench.model.attempt import Observation
-from hfr_bench.model.breakage import DESKTOP, Breakage
+from hfr_bench.model.breakage import Breakage
 from hfr_bench.model.prereg import SourcePin, SuiteSelection
 from hfr_bench.model.record import digest
 from hfr_bench.model.task import (
@@ -191,7 +191,7 @@ class StockSuite:
     ) -> None:
         self.work_s = work_s
         # Its book lies in memory, in no repository, and on no desktop.
-        bears = frozenset(Breakage) - {Breakage.RESTART, Breakage.INDEX_LOCK} - DESKTOP
+        bears = frozenset(Breakage) - {Breakage.RESTART, Breakage.INDEX_LOCK}
         bears -= frozenset() if networked else {Breakage.PARTITION}
         self.exposure = Exposure(bears, SCRATCH, PEER, PORT)
         self.worlds: list[StockWorld] = []

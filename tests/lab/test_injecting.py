@@ -8,7 +8,7 @@ from hfr_bench import content
 from hfr_bench.errors import BadInputError
 from hfr_bench.lab.injecting import Nested, check_borne, exposed
 from hfr_bench.lab.wire import Bench
-from hfr_bench.model.breakage import Break, Breakage
+from hfr_bench.model.breakage import DESKTOP, Break, Breakage
 from hfr_bench.model.schedule import KindSpec, Lasts
 from hfr_bench.model.terms import ClockKind, Layer
 from hfr_bench.ports.exposure import Exposure
@@ -127,3 +127,10 @@ def test_nested_the_first_is_outermost_and_is_healed_first_whatever_happens() ->
     with pytest.raises(RuntimeError):
         both.heal()
     assert notes == ["wrap inner", "wrap outer", "heal outer", "heal inner"]
+
+
+def test_nobody_bears_on_a_desktop_what_he_does_not_name() -> None:
+    assert Exposure(frozenset(Breakage)).bears == frozenset(Breakage) - DESKTOP
+    named = Exposure(frozenset(Breakage), folder="/f", app="a", clock="/c", screen=True)
+    assert named.bears == frozenset(Breakage)
+    assert Exposure(frozenset({Breakage.PAUSE}), folder="/f").bears == {Breakage.PAUSE}

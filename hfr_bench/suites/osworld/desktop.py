@@ -11,7 +11,7 @@ import time
 from dataclasses import replace
 
 from hfr_bench.errors import InfrastructureError
-from hfr_bench.model.breakage import Breakage
+from hfr_bench.model.breakage import DESKTOP, Breakage
 from hfr_bench.ports.exposure import Exposure
 from hfr_bench.ports.sandbox import HostCommand, Sandbox, ToolHost
 from hfr_bench.suites.osworld.client import Guest, GuestError
@@ -24,7 +24,7 @@ _STATE = "/sandbox/guest"
 _BEARS = frozenset(
     (
         *(Breakage.PAUSE, Breakage.STALL, Breakage.CRASH, Breakage.DISK_FULL),
-        *(Breakage.RESTART, Breakage.READ_ONLY),
+        Breakage.RESTART,
     )
 )
 _KEPT = (HOME, "/sandbox", "/run/hfr-guest")  # the last is for root alone, and stays empty
@@ -62,12 +62,15 @@ def exposure(profile: Profile, *, app: str = "") -> Exposure:
     Without a network there is nobody to be parted from; a screen is what has a focus, and its image
     has the library by which commands are told another time.
     """
-    bears = _BEARS
-    if profile is Profile.GUI:
-        bears |= {Breakage.MODAL, Breakage.CLOCK_SKEW}
-        bears |= {Breakage.APP_KILLED, Breakage.APP_FROZEN} if app else set()
-    folder, clock = f"{HOME}/Desktop", f"{_STATE}/clock"
-    return Exposure(bears, scratch=HOME, folder=folder, app=app, clock=clock)
+    gui = profile is Profile.GUI
+    return Exposure(
+        _BEARS | DESKTOP,
+        scratch=HOME,
+        folder=f"{HOME}/Desktop",
+        app=app if gui else "",
+        clock=f"{_STATE}/clock" if gui else "",
+        screen=gui,
+    )
 
 
 class Desktop:

@@ -10,11 +10,12 @@ import docker
 import pytest
 
 from hfr_bench.errors import BadInputError, InfrastructureError
+from hfr_bench.model.breakage import DESKTOP, Breakage
 from hfr_bench.owner import this_process
 from hfr_bench.ports.sandbox import Restart, Sandbox, SandboxContext
 from hfr_bench.sandboxes.docker import DockerSandbox
 from hfr_bench.suites.osworld.client import GuestError
-from hfr_bench.suites.osworld.desktop import Desktop, command
+from hfr_bench.suites.osworld.desktop import Desktop, command, exposure
 from hfr_bench.suites.osworld.guest.tree import STATE
 from hfr_bench.suites.osworld.image import GUI_PACKAGES, Profile, image_spec
 from hfr_bench.suites.osworld.tunnel import Tunnel
@@ -54,6 +55,14 @@ def test_images_are_named_by_what_they_are_made_of():
     assert len(GUI_PACKAGES) == len(set(GUI_PACKAGES))
     assert command(Profile.GUI, contained=True).memory_mib == 3072
     assert command(Profile.SHELL, contained=True).user == "1000:1000"
+
+
+def test_a_guest_bears_what_its_profile_has():
+    shell, gui = exposure(Profile.SHELL, app="mousepad"), exposure(Profile.GUI, app="mousepad")
+    assert gui.bears - shell.bears == DESKTOP - {Breakage.READ_ONLY}
+    assert exposure(Profile.GUI).bears == gui.bears - {Breakage.APP_KILLED, Breakage.APP_FROZEN}
+    never = {Breakage.PARTITION, Breakage.OOM, Breakage.INDEX_LOCK}
+    assert gui.bears == frozenset(Breakage) - never
 
 
 @pytest.fixture(scope="module")
