@@ -8,7 +8,7 @@ from checkout import GOLD, RENAME, START, task, write
 
 from hfr_bench.errors import BadInputError
 from hfr_bench.suites.osworld.cache import CACHE, cached_name
-from hfr_bench.suites.osworld.classify import needs_of
+from hfr_bench.suites.osworld.classify import Equipment, needs_of, task_lacks
 from hfr_bench.suites.osworld.load import ROOT, find_checkout, load
 from hfr_bench.suites.osworld.needs import lacking
 
@@ -141,3 +141,4 @@ def test_all_public_tasks_are_read_and_what_they_take_is_counted(public):
 
 def test_most_public_evaluators_are_graded_by_our_own_metrics(public):
     assert sum(not lacking(record.evaluator) for record in public) == 250
+    assert sum(not task_lacks(record, Equipment()) for record in public) == 44
