@@ -20,6 +20,9 @@ PYTHON = "HFR_BENCH_OSWORLD_PYTHON"
 """Names a Python whose environment has desktop-env."""
 VERSION = "1.0.2"
 
+RUNS_CODE = frozenset({"check_python_file_by_test_suite", "check_python_file_by_gold_file"})
+"""Metrics that run the agent's own program beside themselves: never, outside a sandbox."""
+
 _HOST = Path(__file__).parent / "host" / "main.py"
 _START_S, _JUDGE_S = 180.0, 120.0
 HOW = (
@@ -57,6 +60,8 @@ class UpstreamMetrics:
         return cls(python)
 
     def lacks(self, metric: str) -> tuple[str, ...] | None:
+        if metric in RUNS_CODE and metric in self._known:
+            return ("a sandbox for the agent's own code, which it runs",)
         return self._known.get(metric)
 
     def judge(

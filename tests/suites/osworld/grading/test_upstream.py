@@ -27,6 +27,10 @@ def blind(result):
     return shared(result)
 
 
+def check_python_file_by_test_suite(path, test):
+    return 1
+
+
 def reads(path):
     return len(open(path).read())
 
@@ -94,6 +98,13 @@ def test_a_metric_is_judged_there_and_what_lacks_is_known_beforehand(metrics, tm
     assert grade(asked, world).ungradeable == "no metric 'half'"
     found = grade(asked | {"func": "blind"}, world, metrics)
     assert found.ungradeable == "no metric 'blind'; upstream's misses no_such_library"
+
+
+def test_a_metric_that_would_run_the_agents_code_is_not_used(metrics, world):
+    asked = {"func": "check_python_file_by_test_suite", "result": {"type": "rule", "rules": 1}}
+    found = grade(asked, world, metrics)
+    assert found.score is None
+    assert "upstream's misses a sandbox for the agent's own code" in found.ungradeable
 
 
 def test_a_python_without_upstream_is_said(tmp_path, monkeypatch):
