@@ -12,7 +12,7 @@ import pytest
 from hfr_bench.faults.draw import uniform
 from hfr_bench.testing.runs import at_work, begin, cli, left, new, report, traces
 
-pytestmark = [pytest.mark.docker, pytest.mark.slow, pytest.mark.timeout(1800)]
+pytestmark = [pytest.mark.docker, pytest.mark.slow, pytest.mark.timeout(3600)]
 
 PREREG = """\
 v: 1
