@@ -16,7 +16,7 @@ from hfr_bench.model.terms import Layer
 
 LAYER_POINTS = {
     Layer.MODEL: ("model:",),
-    Layer.TOOL: ("tool:", "prepare:", "reconcile:", "verify:", "ledger:", "web:"),
+    Layer.TOOL: ("tool:", "prepare:", "reconcile:", "verify:", "ledger:", "web:", "site:"),
     Layer.ENVIRONMENT: ("tool:",),
     Layer.SEMANTIC: ("tool:", "web:"),
 }

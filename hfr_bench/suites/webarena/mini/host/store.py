@@ -153,7 +153,8 @@ class Store:
         """
         table = "shop_products"
         there = "stock > 0 AND sku IN (SELECT sku FROM shop_cart)"
-        gone = [row["sku"] for row in self.rows(f"SELECT sku FROM {table} WHERE {there}")]  # noqa: S608 - ours
+        found = self.rows(f"SELECT sku FROM {table} WHERE {there}")  # noqa: S608 - ours
+        gone = [row["sku"] for row in found]
         if gone:
             self.run(f"UPDATE {table} SET stock = 0 WHERE {there}")  # noqa: S608 - ours
             self.commit()
