@@ -12,7 +12,7 @@ from hfr_bench.lab.judge import (
     packet_is_true,
 )
 from hfr_bench.model.ledger import EscalationPacket
-from hfr_bench.model.task import ExpectedEffect, SealedTask
+from hfr_bench.model.task import OPEN, ExpectedEffect, SealedTask
 from hfr_bench.model.terms import Channel, SideEffect
 from hfr_bench.model.trace import AttemptEnded, AttemptStarted, EffectExecuted, TraceEvent
 from hfr_bench.testing.fakes import ListSink
@@ -61,6 +61,11 @@ def test_beyond_what_the_oracle_does_is_duplicate() -> None:
     assert judged(wanting("a"), *[ran("a")] * 3).duplicates == 2
     assert judged(wanting("a", count=2), *[ran("a")] * 3).duplicates == 1
     assert judged(wanting("a", count=2), *[ran("a")] * 2).duplicates == 0
+
+
+def test_where_more_may_be_wanted_nothing_is_unwanted_and_repeats_are_duplicates() -> None:
+    found = judge_effects(trace(ran("a"), ran("b"), ran("b")), {OPEN: 1, "a": 1})
+    assert (found.unwanted, found.duplicates, found.effects) == (0, 1, 3)
 
 
 def test_an_unwanted_effect_counts_once_and_its_repeats_as_duplicates() -> None:

@@ -16,13 +16,14 @@ from hfr_bench.model.schedule import FaultSchedule
 
 KINDS = {name: kind for name, kind in content.kinds().items() if "web" in kind.wire}
 FEW, MANY = 40, 10_000
-HORIZON = 8
+HORIZON, CALLS = 8, 6
 
 
 def drawn(name: str, seed: int, routes) -> FaultSchedule:
     matrix = FaultMatrix(name="one", mixes=(Mix(points=("web:*", "site:*"), kinds={name: 1.0}),))
     draw = Draw("web", "t", seed, "p", 0.5)
-    return generate(draw, fault_points(routes), matrix, KINDS, HORIZON)
+    calls = HORIZON * CALLS if name == "web_refused" else HORIZON  # its steps are all calls
+    return generate(draw, fault_points(routes), matrix, KINDS, calls)
 
 
 def walked(trial, shop, schedule: FaultSchedule) -> TrialAudit:

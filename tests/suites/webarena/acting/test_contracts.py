@@ -55,6 +55,7 @@ def test_a_call_has_the_level_of_what_it_does(
         (PAGE, PAGE.removesuffix(END), Landed.UNKNOWN),
         (PAGE, "Error: no page shows it", Landed.UNKNOWN),
         (PAGE, None, Landed.UNKNOWN),
+        (PAGE, PAGE.replace("listitem ''", "textbox 'Password'"), Landed.UNKNOWN),
         (None, PAGE, Landed.UNKNOWN),
     ],
 )

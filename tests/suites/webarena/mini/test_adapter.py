@@ -275,6 +275,22 @@ def test_the_browser_says_what_it_asked_for(world: WebWorld) -> None:
     assert said() == []
 
 
+def test_what_lies_in_the_cart_can_be_sold_to_somebody_else(world: WebWorld) -> None:
+    world.reset(ORDER)
+    assert world.meddle("sold_out") == ""  # nothing lies there yet
+    *steps, order, stop = tasks()[ORDER].sealed.oracle
+    for step in steps:
+        do(world, step.tool, **step.arguments)
+    assert world.meddle("sold_out") == "LT-01"
+    refused = do(world, order.tool, **order.arguments)
+    assert (refused.observation.domain_error, refused.changed) == (True, ())
+    assert "there is not enough in stock" in refused.observation.body
+    do(world, stop.tool, **stop.arguments)
+    assert not world.grade(()).goal_met
+    with pytest.raises(ValueError, match="nothing called 'fire' can happen here"):
+        world.meddle("fire")
+
+
 def test_declining_an_impossible_task_is_told_apart(world: WebWorld) -> None:
     play(world, "shop-buy-unavailable")
     right = world.grade(())
