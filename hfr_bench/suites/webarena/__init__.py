@@ -1,4 +1,5 @@
-"""WebArena: tasks of a browser against web sites. Parts that know nothing of trials.
+"""WebArena: tasks of a browser against web sites.
 
+`official` and `mini` are suites; all else are parts that know nothing of trials.
 docs/webarena.md shows how they fit together.
 """

@@ -55,20 +55,26 @@ class WebArenaSuite:
     @staticmethod
     def diagnose() -> Diagnosis:
         """What of records, sites and browser is here; the images and sizes of what is not."""
+        told, advice = [], ""
         try:
-            places = places_in(os.environ)
             load("original")
         except BadInputError as error:
-            first, _, advice = str(error).partition(": ")
-            return Diagnosis(False, first, advice)
-        absent = [site for site in SITES[:-1] if site not in places.there]
-        told = [f"records are here; sites named: {', '.join(sorted(places.there)) or 'none'}"]
-        if places.there and not places.reset:
+            lacks, _, advice = str(error).partition(": ")
+            told.append(lacks)
+        try:
+            there = places_in(os.environ)
+        except BadInputError as error:
+            return Diagnosis(False, str(error))
+        named = ", ".join(sorted(there.there)) or "none"
+        told.append(f"{'' if advice else 'records are here; '}sites named: {named}")
+        if there.there and not there.reset:
             told.append(f"{RESET} is not set: nothing restores them all")
-        if (lacks := lacking()) is not None:
-            told.append(f"driver http alone: {lacks}")
+        if (no_browser := lacking()) is not None:
+            told.append(f"driver http alone: {no_browser}")
+        absent = [site for site in SITES[:-1] if site not in there.there]
         told += [f"without {line.strip()}" for line in map(lack_of, absent)]
-        return Diagnosis(None if absent else True, "\n".join(told))
+        fit = False if advice else None if absent else True
+        return Diagnosis(fit, "\n".join(told), advice)
 
     def __init__(
         self,

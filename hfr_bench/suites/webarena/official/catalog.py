@@ -168,7 +168,7 @@ class Catalog:
         return TaskSpec(
             task_id=task_id,
             suite=SUITE,
-            domain="+".join(problem.sites),
+            domain="+".join(sorted(problem.sites)),
             prompt=PROMPT.format(
                 start=" and ".join(offer.shown(url) for url in problem.start_urls),
                 sites=", ".join(offer.addresses[site] for site in problem.sites),
@@ -196,7 +196,7 @@ class Catalog:
 
 
 def _stratum(record: Record) -> str:
-    sites = "+".join(record.problem.sites)
+    sites = "+".join(sorted(record.problem.sites))
     return sites if record.needs.judge == "never" else f"{sites}, exploratory"
 
 

@@ -251,3 +251,27 @@ def test_the_pin_says_what_was_read_and_what_left_out(suite: WebArenaSuite) -> N
     assert pin.version.endswith(", driver http")
     assert "left out: on shopping" in pin.domains
     assert {"solutions", "accepted"} <= set(pin.domains)
+
+
+def test_its_diagnosis_names_records_sites_and_sizes(
+    nowhere: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("HFR_BENCH_WEBARENA_PYTHON", raising=False)
+    bare = WebArenaSuite.diagnose()
+    assert bare.ok is False
+    assert "libwebarena 0.0.5, which is not installed here" in bare.found
+    assert "without gitlab: set GITLAB=http://HOST:8023" in bare.found
+    assert "pip install --no-deps libwebarena==0.0.5" in bare.advice
+    monkeypatch.setenv("MAP", "a house")
+    assert "the URL of map must begin with http" in WebArenaSuite.diagnose().found
+
+
+def test_its_diagnosis_where_all_is_here(
+    python: str, sites: Any, nowhere: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HFR_BENCH_WEBARENA_PYTHON", python)
+    for name, url in {**sites, "MAP": "http://h:1", "WIKIPEDIA": "http://h:2"}.items():
+        monkeypatch.setenv(name, url)
+    found = WebArenaSuite.diagnose()
+    assert found.ok is True
+    assert found.found.startswith("records are here; sites named: gitlab, map")
