@@ -62,3 +62,19 @@ def test_a_fault_is_met_once(trial, shop, kind, method, route, lands, items):
     (sums,) = found.sums.values()
     assert sums.mismatched == ()
     assert (sums.reached, sums.delivered) == (1, 1)
+
+
+@pytest.mark.slow
+def test_a_browser_finds_no_connection_and_then_one_again(trial, shop):
+    event = FaultEvent(
+        injection_id="i", layer=Layer.TOOL, kind="web_refused", point="site:shop", occurrence=2,
+        lasts=Lasts(),
+    )  # fmt: skip
+    now = trial(event)
+    assert now.call("goto", path="/")[0].answered
+    refused, again = now.call("goto", path="/new", tries=2)
+    assert (refused.answered, refused.exception, again.answered) == (False, "ConnectError", True)
+    found = now.end()
+    assert (found.failed, found.untrue) == ((), ())
+    (sums,) = found.sums.values()
+    assert (sums.mismatched, sums.reached, sums.delivered) == ((), 1, 1)
