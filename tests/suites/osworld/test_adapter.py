@@ -1,4 +1,4 @@
-"""OSWorld's tasks from a checkout (here: three of our own making) through the episode of desks."""
+"""OSWorld's tasks from a checkout (here: four of our own making) through the episode of desks."""
 
 import json
 from collections.abc import Iterator
@@ -42,13 +42,22 @@ WEB = {
 }
 
 
+ROOT = {
+    **RENAME,
+    "id": "root",
+    "config": [
+        {"type": "execute", "parameters": {"command": "echo x | sudo -S mkdir ~/a", "shell": True}}
+    ],
+}
+
+
 @pytest.fixture(scope="module")
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A checkout with three tasks."""
+    """A checkout with four tasks."""
     root = tmp_path_factory.mktemp("osworld")
     examples = root / "evaluation_examples"
     listed: dict[str, list[str]] = {}
-    for domain, row in (("os", RENAME), ("os", NEVER), ("chrome", WEB)):
+    for domain, row in (("os", RENAME), ("os", NEVER), ("os", ROOT), ("chrome", WEB)):
         path = examples / "examples" / domain / f"{row['id']}.json"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(row))
@@ -76,13 +85,19 @@ def chosen(suite: OsworldSuite, pool: str) -> list[str]:
 def test_it_is_a_suite_with_levels_and_checks(suite: OsworldSuite) -> None:
     for port in (Levelled, Declinable, Checked):
         assert isinstance(suite, port)
+
+
+@pytest.mark.slow
+def test_it_keeps_the_rules_of_suites(suite: OsworldSuite) -> None:
     check_suite(suite, SuiteSelection(suite="osworld", tasks=("never",)))
 
 
 def test_what_cannot_be_run_is_said_before_a_run(suite: OsworldSuite) -> None:
-    assert chosen(suite, "runnable") == chosen(suite, "os") == ["rename", "never"]
+    assert chosen(suite, "runnable") == ["rename", "never"]
+    with pytest.raises(BadInputError, match=r"1 of the 3 chosen tasks lack .*it takes sudo"):
+        chosen(suite, "os")
     with pytest.raises(
-        BadInputError, match=r"1 of the 3 chosen tasks lack .*live\.example"
+        BadInputError, match=r"2 of the 4 chosen tasks lack .*live\.example"
     ) as told:
         chosen(suite, "all")
     assert "no program chrome in the guest" in str(told.value)

