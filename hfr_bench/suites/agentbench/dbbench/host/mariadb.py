@@ -30,6 +30,7 @@ OPTIONS = (
     "--innodb-flush-log-at-trx-commit=0",
     "--innodb-use-native-aio=0",
     "--max-statement-time=20",
+    "--sql-mode=NO_ENGINE_SUBSTITUTION",  # upstream's digests are of a server that let `? + 1` pass
 )
 PATIENCE_S = 60.0
 
