@@ -138,10 +138,11 @@ def _size(
     chosen: Chosen,
 ) -> dict[str, Any]:
     """The report's fields that count tasks, units and trials, and the digest of the trials."""
-    tasks = len(units(main))
+    found = units(main)
+    tasks = len(found)
     return {
         "tasks": tasks,
-        "units": len(drawn_units(prereg, rows, units(main))[0]) if prereg.cohorts else 0,
+        "units": len(drawn_units(prereg, rows, found)[0]) if prereg.cohorts else 0,
         "below_protocol": tasks < prereg.protocol_tasks,
         "trials_planned": sum(row.control is None for row in rows),
         "trials_analysed": len(main),

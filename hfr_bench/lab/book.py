@@ -1,6 +1,7 @@
 """The frozen schedules of an experiment: written once, read line by line."""
 
-from collections.abc import Iterable
+import hashlib
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
 
@@ -9,7 +10,6 @@ from pydantic import ValidationError
 
 from hfr_bench.errors import BadInputError
 from hfr_bench.lab import decode
-from hfr_bench.model.record import text_digest
 from hfr_bench.model.schedule import FaultSchedule
 
 _HEAD = '{"v":1,"schedule_id":"'
@@ -52,9 +52,14 @@ class ScheduleBook:
     def digest(self) -> str:
         """Over all lines in the order of their ids: SHA-256 of their canonical JSON (RFC 8785).
 
-        A list of strings is canonical as msgspec writes it; there may be 100 MB of them.
+        A string is canonical as msgspec writes it. Line by line: there may be 100 MB of them.
         """
-        return text_digest(msgspec.json.encode([self._lines[key] for key in sorted(self._lines)]))
+        whole, encode, before = hashlib.sha256(b"["), msgspec.json.encode, b""
+        for key in sorted(self._lines):
+            whole.update(before + encode(self._lines[key]))
+            before = b","
+        whole.update(b"]")
+        return whole.hexdigest()
 
 
 def read_book(folder: Path) -> ScheduleBook:
@@ -62,7 +67,10 @@ def read_book(folder: Path) -> ScheduleBook:
     files = sorted(folder.glob("*.jsonl"))
     if not files:
         raise BadInputError(f"{folder}: no schedules; run `hfr-bench freeze` first")
-    lines = (
-        line for path in files for line in path.read_text(encoding="utf-8").split("\n") if line
-    )
-    return ScheduleBook(lines, str(folder))
+    return ScheduleBook(_lines(files), str(folder))
+
+
+def _lines(files: Iterable[Path]) -> Iterator[str]:
+    for path in files:
+        with path.open("rb") as file:
+            yield from (line.decode() for raw in file if (line := raw.removesuffix(b"\n")))

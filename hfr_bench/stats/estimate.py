@@ -15,6 +15,7 @@ from hfr_bench.model.trial import TrialResult
 from hfr_bench.stats.bootstrap import (
     Counts,
     Floats,
+    Ints,
     Sample,
     Unit,
     per_task,
@@ -238,7 +239,7 @@ def _contrast(
     if ours is None or theirs is None:
         return PairedEstimate(**row, method="none", note="a price is unknown")
     task, a, b = ours.sample.task, ours.sample.num, theirs.sample.num
-    row |= {"pairs": int(a.size), "tasks": int(np.unique(task).size)}
+    row |= {"pairs": int(a.size), "tasks": _different(task)}
     binary = metric.kind is Kind.PROPORTION
     if binary:
         row |= {"better": int((a > b).sum()), "worse": int((a < b).sum())}
@@ -272,7 +273,7 @@ def _paired_interval(
     """low, high, method and note of a paired difference."""
     task, a, b = ours.sample.task, ours.sample.num, theirs.sample.num
     tasks = len(setting.counts)
-    few = np.unique(task[differing]).size < FEW
+    few = _different(task[differing]) < FEW
     den = per_task(ours.sample.den, task, tasks)
     share = metric.kind is Kind.PROPORTION
     if not share and not differing.any():
@@ -291,6 +292,11 @@ def _paired_interval(
     worse = per_task((a < b).astype(np.int64), task, tasks)
     low, high = difference_interval(better, worse, den, setting.level)
     return {"low": low, "high": high, "method": "exact"}
+
+
+def _different(tasks: Ints) -> int:
+    """How many tasks there are among these."""
+    return int(np.count_nonzero(np.bincount(tasks)))
 
 
 def _few(metric: Metric, num: Floats, den: Floats) -> bool:
