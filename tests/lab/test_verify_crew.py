@@ -2,6 +2,9 @@
 
 import os
 import shutil
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -75,6 +78,7 @@ def test_a_true_bundle_is_verified_alike(toy_bundle, crew):
     assert same(toy_bundle, crew)
 
 
+@pytest.mark.slow
 def test_a_page_drawn_by_the_helper_is_held_against_the_one_in_the_bundle(
     drawn_bundle, crew, tmp_path
 ):
@@ -117,6 +121,24 @@ def test_a_helper_that_dies_is_not_missed():
         assert crew.ask(os._exit, 1, here=lambda: 7)() == 7
         assert crew.ask(abs, -7)() == 7
         assert list(crew.share(abs, abs, [-1, -2])) == [1, 2]
+
+
+@pytest.mark.slow
+def test_a_helper_ends_when_whom_it_helps_is_killed():
+    code = """\
+import os, signal
+from hfr_bench.lab.verify_crew import Crew
+crew = Crew(2)
+crew.begin()
+print(crew.ask(os.getpid)(), flush=True)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+    # Its output ends only when everybody has gone who could write to it: it would time out.
+    ran = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, check=False, timeout=300
+    )
+    assert ran.returncode == -signal.SIGKILL
+    assert int(ran.stdout) > 0
 
 
 def test_one_process_alone_begins_no_other():
