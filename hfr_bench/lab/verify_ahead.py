@@ -8,7 +8,7 @@
 Without helpers all of it is done here, when its turn comes.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -35,8 +35,7 @@ class Ahead:
         self._crew, self._path, self._files, self._level = crew, path, files, level
         self._drawn: Asked[Drawn] | None = None
         self._pages: Asked[dict[str, bytes] | None] | None = None
-        self._said = b""
-        self._drawable = False
+        self._kept: Mapping[str, bytes] = {}
         if sum(files.sizes.values()) >= WORTH:
             crew.begin()
 
@@ -72,10 +71,11 @@ class Ahead:
 
     def begin(self, work: Work) -> None:
         """Have the pages drawn; called once, when the traces were read."""
-        self._said, self._drawable = work.kept.get(seal.REPORT, b""), HTML in work.kept
+        self._kept = work.kept
         if self._level >= _NUMBERS:
-            draw = partial(verify_help.drawn_pages, html=self._drawable)
-            args = (work.folder, work.kept.get(seal.CONTENT, b""), self._said)
+            draw = partial(verify_help.drawn_pages, html=HTML in work.kept)
+            content, said = (work.kept.get(name, b"") for name in (seal.CONTENT, seal.REPORT))
+            args = (work.folder, content, said)
             self._pages = self._crew.ask(draw, *args, here=lambda: None)
 
     def drawn(self) -> Drawn:
@@ -84,8 +84,16 @@ class Ahead:
         return self._drawn()
 
     def pages(self, made: Report, experiment: Experiment) -> dict[str, bytes]:
-        """The pages that show the report that was made here."""
+        """The pages that show the report that was made here.
+
+        Those of a helper, if they are of this very report, and are what lies in the bundle; what is
+        to be called a lie is drawn here.
+        """
         ready = self._pages() if self._pages is not None else None
-        if ready is not None and render.to_json(made).encode() == self._said:
+        if (
+            ready is not None
+            and render.to_json(made).encode() == self._kept.get(seal.REPORT)
+            and all(self._kept.get(name) == text for name, text in ready.items())
+        ):
             return ready
-        return pages(made, experiment, drawn=self._drawable)
+        return pages(made, experiment, drawn=HTML in self._kept)
