@@ -30,10 +30,15 @@ from hfr_bench.suites.osworld.on_a_desk import OnADesk, finish, no_time
 
 NEEDED = ("bash", "awk", "sed", "find", "python3")
 EXPOSURE = Exposure(
-    # It has no network, and no repository.
-    bears=frozenset(Breakage) - {Breakage.PARTITION, Breakage.INDEX_LOCK},
+    bears=frozenset(
+        (
+            *(Breakage.PAUSE, Breakage.STALL, Breakage.CRASH),
+            *(Breakage.DISK_FULL, Breakage.OOM, Breakage.RESTART),
+        )
+    ),
     scratch="/sandbox",
 )
+"""Of the profile shell; it has no network, no repository and no screen."""
 SHELL, GUEST, GUI = "shell", "guest", "gui"
 PROFILES = (SHELL, GUEST, GUI)
 """A folder and a shell; OSWorld's guest without a screen; with one, in a container."""
