@@ -81,6 +81,7 @@ def freeze(folder: Path, place: Place | None = None, git: str = "") -> Lock:
         matrix = bench.faults.matrix
         bench.check_answered()
         check_hypotheses(prereg)
+        check_solved(prereg, bench)
         tasks, notes = tuple(bench.tasks.values()), check_design(prereg, bench, matrix)
         found, told = worked_out(prereg, bench, folder)
         planned = list(cells(prereg, tasks, matrix, bench.kinds, _oracle_of(bench)))
@@ -212,7 +213,6 @@ def check_design(prereg: Preregistration, bench: Bench, matrix: FaultMatrix) -> 
     before it has gone them), for nothing to inject, and for more than TRIALS_MAX trials.
     """
     check_looks(prereg, bench.tasks)
-    check_solved(prereg, bench)
     if prereg.faults.design == FORK:
         return check_fork(prereg, bench, matrix, _oracle_of(bench))
     if prereg.faults.design != EXHAUSTIVE:

@@ -60,6 +60,7 @@ def test_delivered_is_reached(trial, shop, name):
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1200)
 @pytest.mark.parametrize("name", KINDS)
 def test_delivered_is_reached_over_ten_thousand_events(trial, shop, name):
     check(trial, shop, name, MANY)
