@@ -86,13 +86,12 @@ def freeze(folder: Path, place: Place | None = None, git: str = "") -> Lock:
         found, told = worked_out(prereg, bench, folder)
         planned = list(cells(prereg, tasks, matrix, bench.kinds, _oracle_of(bench)))
         notes += (*_cohorts(prereg, bench, planned), *told)
-        prereg_digest = prereg.digest()
-        rows = list(plan_rows(prereg, prereg_digest, planned))
+        rows = list(plan_rows(prereg, prereg.digest(), planned))
         _write_schedules(folder / SCHEDULES, planned)
         plan_text = "".join(f"{row.dumps()}\n" for row in rows)
         _write(folder / PLAN, plan_text)
         lock = Lock(
-            prereg_digest=prereg_digest,
+            prereg_digest=prereg.digest(),
             name=prereg.name,
             origin=prereg.origin,
             frozen_at=datetime.now(UTC).isoformat(timespec="seconds"),
