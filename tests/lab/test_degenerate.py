@@ -15,6 +15,7 @@ from hfr_bench.lab.further import further
 from hfr_bench.model.measures import CheckSums, Measures
 from hfr_bench.model.terms import CheckLevel, End
 from hfr_bench.stats.bootstrap import draw, units
+from hfr_bench.stats.columns import Columns
 from hfr_bench.stats.estimate import Setting, estimate
 from hfr_bench.stats.further import FURTHER
 from hfr_bench.stats.metrics import METRICS, Kind
@@ -97,7 +98,7 @@ def test_any_table_gives_honest_rows(made_of):
     shared = setting(rows)
     arms = {arm: [o.result for o in rows if o.result.arm == arm and o.result.rate] for arm in ARMS}
     estimates, contrasts = estimate(arms, shared)
-    made = further(PREREG, shared, rows)
+    made = further(PREREG, shared, rows, Columns([one.result for one in rows]))
     for one in (*estimates, *made["further"]):
         check(one, (METRICS | FURTHER)[one.metric], one.value)
     for one in (*contrasts, *made["further_contrasts"]):
