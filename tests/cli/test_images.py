@@ -11,7 +11,7 @@ from hfr_bench.cli.main import run
 LARGE = ("swe_mini", "swe_bench", "os_interaction")
 """On a base of its own, with packages of Debian: minutes, where it is not there yet. Of swe_bench
 each task has an image of its own."""
-OTHERS = ("swe_bench", "dbbench", "os_interaction")
+OTHERS = ("swe_bench", "dbbench", "os_interaction", "osworld", "webarena")
 """Tasks of other people, of which none are here: what is told of them is no image."""
 
 
@@ -46,7 +46,7 @@ def assert_told(
 
 def test_an_unknown_suite_is_bad_input(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["images", "nothing", "--sandbox", "process"]) == 2
-    offered = "db_mini, dbbench, os_interaction, os_mini, shopdesk, swe_bench, swe_mini, tau2"
+    offered = "db_mini, dbbench, desk_mini, os_interaction, os_mini, osworld, shopdesk, swe_bench"
     assert f"unknown suite 'nothing'; there are: {offered}" in capsys.readouterr().err
 
 
