@@ -20,10 +20,6 @@ from hfr_bench.sandboxes.docker.engine import Engine
 from hfr_bench.suites.tau2.adapter import host_python
 from hfr_bench.testing import libraries
 
-# How long an example takes says more of the machine than of the code.
-settings.register_profile("hfr", deadline=None)
-settings.load_profile("hfr")
-
 # How long an example takes says more of the machine's other work than of the code.
 settings.register_profile("hfr", deadline=None)
 settings.load_profile("hfr")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import bootstrap
 
@@ -155,6 +155,7 @@ def test_interval_agrees_with_scipy():
     assert high == pytest.approx(oracle.high, abs=0.05 * width)
 
 
+@settings(max_examples=30)
 @given(st.permutations(range(12)))
 def test_the_order_of_trials_does_not_matter(order):
     made = [

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
@@ -103,6 +103,7 @@ def test_few_discordant_pairs_are_tested_by_their_exact_interval():
 cases = st.lists(st.sampled_from([GOOD, BAD, DUP, UP]), max_size=12)
 
 
+@settings(max_examples=30)
 @given(cases, cases, st.integers(1, 3), st.sampled_from(["greater", "less", "equal"]), st.data())
 def test_poor_data_gives_honest_rows(ours, theirs, seeds, direction, data):
     """All zero, all one, one task, an empty arm, one seed, infinite CPS: no NaN, no [x, x]."""

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hfr_bench.model.terms import End
@@ -84,6 +84,7 @@ OUTCOMES = st.lists(st.sampled_from([outcome(), LOST, TWICE, PERSON]), min_size=
 MASS = st.floats(0, 1)
 
 
+@settings(max_examples=30)
 @given(OUTCOMES, OUTCOMES, st.sampled_from(SHOWN))
 def test_all_mass_on_one_kind_is_that_kind_s_effect(ours, others, metric):
     one, other = single(ours, "one", cost_microusd=1700), single(others, "other")
@@ -96,6 +97,7 @@ def test_all_mass_on_one_kind_is_that_kind_s_effect(ours, others, metric):
         assert np.nanmin(drawn) - 1e-9 <= row.low <= row.high <= np.nanmax(drawn) + 1e-9
 
 
+@settings(max_examples=30)
 @given(OUTCOMES, OUTCOMES, MASS, MASS, st.floats(0, 3), st.sampled_from(SHOWN))
 def test_the_change_is_linear_in_the_masses(ours, others, a, b, times, metric):
     whole = measured(metric, [single(ours, "one"), single(others, "other")])
@@ -105,6 +107,7 @@ def test_the_change_is_linear_in_the_masses(ours, others, a, b, times, metric):
     assert both == pytest.approx(times * sum(parts), abs=1e-6)
 
 
+@settings(max_examples=30)
 @given(OUTCOMES, st.sampled_from(SHOWN))
 def test_no_faults_at_all_are_the_fault_free_twin(ours, metric):
     whole = measured(metric, [single(ours, "one")])

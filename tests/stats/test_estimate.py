@@ -3,7 +3,7 @@
 import math
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hfr_bench.model.terms import End
@@ -129,6 +129,7 @@ def test_unpaired_arms_are_refused():
         run(arms)
 
 
+@settings(max_examples=30)
 @given(st.lists(st.sampled_from([GOOD, BAD, DUP]), min_size=1, max_size=30), st.randoms())
 def test_value_lies_within_its_interval_whatever_the_order(outcomes, chance):
     trials = made("a", outcomes)

@@ -1,7 +1,7 @@
 """Metrics against hand-computed values, and plain Python against numpy."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hfr_bench.model.terms import End, VoidCause
@@ -103,6 +103,7 @@ outcomes = st.builds(
 )
 
 
+@settings(max_examples=30)
 @given(st.lists(st.tuples(outcomes, st.integers(0, 10**9), st.integers(0, 10**6)), max_size=12))
 def test_numpy_gives_the_same_digits(rows):
     made = [

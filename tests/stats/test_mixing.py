@@ -3,7 +3,7 @@
 from itertools import product
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hfr_bench.stats.mixing import Option, Part, Parts, fill, lowest
@@ -24,6 +24,7 @@ def boxes(draw):
     return bounds, draw(st.lists(COST, min_size=size, max_size=size))
 
 
+@settings(max_examples=30)
 @given(boxes())
 def test_filling_up_finds_the_cheapest_of_all_ways(box):
     bounds, costs = box
@@ -47,6 +48,7 @@ EFFECTS = st.fixed_dictionaries(dict.fromkeys(KEYS, COST))
 RANGE = st.tuples(st.floats(0, 1), st.floats(0, 1)).map(lambda ends: tuple(sorted(ends)))
 
 
+@settings(max_examples=30)
 @given(RANGE, RANGE, RANGE, EFFECTS, st.floats(0, 1), st.floats(0, 1), st.floats(0, 1))
 def test_nothing_within_what_is_known_lies_beyond_the_ends(
     amount, landed, share, effects, where, how, which

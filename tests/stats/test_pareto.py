@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -91,6 +91,7 @@ def test_somebody_is_always_on_it_and_whoever_is_off_is_beaten_by_one_on_it(draw
             assert any(beaten) == (not kept[i, r])
 
 
+@settings(max_examples=30)
 @given(points, st.permutations(range(4)))
 def test_the_order_of_the_arms_says_nothing(drawn, order):
     assert (on_front(drawn[list(order)]) == on_front(drawn)[list(order)]).all()

@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binomtest, permutation_test
 
@@ -24,6 +24,7 @@ def test_one_trial_a_task_is_mcnemars_exact_test(wins, losses):
     assert found.above == pytest.approx(one_sided)
 
 
+@settings(max_examples=30)
 @given(small)
 def test_all_assignments_are_summed(differences):
     found = sign_flip(differences, "k")
@@ -34,6 +35,7 @@ def test_all_assignments_are_summed(differences):
     assert found.below == pytest.approx(sum(s <= observed for s in sums) / len(sums))
 
 
+@settings(max_examples=30)
 @given(small, st.permutations(range(9)), st.integers(1, 7))
 def test_laws(differences, order, times):
     found = sign_flip(differences, "k")
