@@ -115,8 +115,6 @@ class Kinds:
         far: dict[str, tuple[int, float]] = {}
         for kind, shape in self._shapes[one.channel]:
             distance = seen.far(shape)
-            if one.channel is Channel.TOOL and seen.status is None and shape.status is None:
-                distance = 0  # a tool that hung up may have run as well as one that hangs
             fits = one.level is None or one.level in kind.levels
             if distance is not None and fits:
                 found = (distance, -seen.alike(shape))

@@ -54,6 +54,7 @@ def test_an_answer_leads_back_to_its_kind(channel, name, effect):
             ("tool_delayed_duplicate", "tool_late_completion", "tool_outcome_unknown"),
         ),
         (logged(TOOL, SideEffect.READ, exception="ReadTimeout"), ("tool_outcome_unknown",)),
+        (logged(TOOL, exception="ConnectionResetError"), ("tool_connection_lost",)),
         (logged(TOOL, exception="ConnectError", sent=False), ()),
         (logged(TOOL, status=503, body="x"), ("tool_5xx", "tool_unavailable")),
         (logged(MODEL, status=404, body="{}"), ()),

@@ -321,7 +321,7 @@ def test_what_can_be_played_and_what_cannot():
     kinds = content.kinds()
     played = McpProxy().kinds()
     layers = (Layer.TOOL, Layer.SEMANTIC)
-    asked = {n for n in kinds if n.startswith(("tool_", "semantic_", "reconcile_"))}
+    asked = {n for n in kinds if n.startswith(("tool_", "semantic_", "reconcile_", "obs_"))}
     assert played == asked
     assert {kinds[name].layer for name in played} <= set(layers)
     for name, part in {

@@ -24,6 +24,7 @@ TEXTS = {
     "ledger_moved.evidence",
     "verified.reasons",
     "effect.changed",
+    "web_hit.meddled",
     "escalated.packet.reason",
     "escalated.packet.evidence",
     "escalated.packet.suggestion",
