@@ -18,7 +18,7 @@ from hfr_bench.ports.sandbox import Sandbox
 from hfr_bench.suites.osworld.actions import DONE, FAIL
 from hfr_bench.suites.osworld.classify import Equipment, needs_of, task_lacks
 from hfr_bench.suites.osworld.desktop import Desktop
-from hfr_bench.suites.osworld.episode import DeskWorld
+from hfr_bench.suites.osworld.exposed import GuestWorld, suite_exposure
 from hfr_bench.suites.osworld.guest_desk import GuestDesk
 from hfr_bench.suites.osworld.halves import DeskTask, desk_task, read_tools
 from hfr_bench.suites.osworld.image import Profile
@@ -39,8 +39,9 @@ _SUDO = re.compile(r"\bsudo\b")
 class OsworldSuite(OnADesk):
     """OSWorld's tasks. Nothing of them is shipped, and nothing is downloaded.
 
-    Implements `ports.suite.Suite`, `ports.suite.Levelled`, `ports.suite.Declinable` and
-    `ports.verifier.Checked`. Settings: `root`, the checkout (else HFR_BENCH_OSWORLD_ROOT);
+    Implements `ports.suite.Suite`, `ports.suite.Levelled`, `ports.suite.Declinable`,
+    `ports.verifier.Checked` and `ports.exposure.Bearing`. Settings: `root`, the checkout (else
+    HFR_BENCH_OSWORLD_ROOT);
     `profile`, gui or guest (without a screen); `keep`, a folder for pictures and trees. Pools:
     those of the checkout (`all`, ...), a domain's name, and `runnable`. Raises BadInputError.
     """
@@ -71,6 +72,7 @@ class OsworldSuite(OnADesk):
                 "guest"
             )
         self._sandbox, self._profile = sandbox, PROFILES[profile]
+        self.exposure = suite_exposure(self._profile)
         self._keep = Path(keep) if keep else None
         self._root = root
         self._found: Checkout | None = None
@@ -126,17 +128,18 @@ class OsworldSuite(OnADesk):
     def probes(self) -> tuple[Probe, ...]:
         return ()
 
-    def open(self) -> DeskWorld:
+    def open(self) -> GuestWorld:
         gui = self._profile is Profile.GUI
         cache = self._checkout.cache
         judging = Judging(time.sleep if gui else no_time, lambda task: cache / task.public.task_id)
-        return DeskWorld(
+        return GuestWorld(
             GuestDesk(lambda: Desktop.start(self._sandbox, self._profile), has_screen=gui),
             self._known,
             judging.begin,
             judging.judge,
             float(self._settings["command_timeout_s"]),
             Observer(self._keep),
+            profile=self._profile,
         )
 
     def close(self) -> None:
@@ -184,6 +187,7 @@ class OsworldSuite(OnADesk):
         row = {
             "id": record.id,
             "instruction": record.problem.instruction,
+            "related_apps": list(record.problem.apps),
             "config": list(record.config),
             "evaluator": record.sealed,
         }

@@ -22,6 +22,7 @@ from hfr_bench.ports.sandbox import ToolHost
 TIMEOUT_S = 150.0
 """Of a call, where its caller says nothing: longer than the guest gives a command (120 s)."""
 OPERATION = "X-HFR-Operation"
+CALL = "X-HFR-Call"
 SLICE_S = 0.25
 """How long one question to a tool host may hold up the others."""
 _GRACE_S = 30.0
@@ -205,14 +206,16 @@ class Guest:
         files: Mapping[str, bytes] | None = None,
         timeout_s: float | None = None,
         operation_id: str = "",
+        call_id: str = "",
     ) -> Reply:
         """Send one request, once; whatever its status, it is the answer.
 
-        `json`, or `form` (urlencoded), or `form` with `files` (multipart): by field.
+        `json`, or `form` (urlencoded), or `form` with `files` (multipart): by field. `call_id`:
+        what its processes are known by, where that is not `operation_id`.
         """
         headers, body = _body(json, form, files)
-        if operation_id:
-            headers[OPERATION] = operation_id
+        headers |= {OPERATION: operation_id} if operation_id else {}
+        headers |= {CALL: call_id} if call_id else {}
         within_s = self._timeout_s if timeout_s is None else timeout_s
         return self._transport.send(method, quote(path, safe="/?=&%"), headers, body, within_s)
 
@@ -223,6 +226,7 @@ class Guest:
         shell: bool = False,
         timeout_s: float | None = None,
         operation_id: str = "",
+        call_id: str = "",
         setup: bool = False,
     ) -> Executed:
         """Run a command to its end. `setup`: by the path that OSWorld's setup uses."""
@@ -232,6 +236,7 @@ class Guest:
             json={"command": _words(command), "shell": shell},
             timeout_s=timeout_s,
             operation_id=operation_id,
+            call_id=call_id,
         )
         told = reply.json()
         return Executed(told["output"], told["error"], told["returncode"])

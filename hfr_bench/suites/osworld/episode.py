@@ -88,6 +88,12 @@ class DeskWorld:
             contracts.TREE: lambda _given, _mark: seen(self._observer.tree(self._screen())),
         }
 
+    @property
+    def task(self) -> DeskTask:
+        """The one at hand."""
+        assert self._task is not None, "a world is reset before it is used"
+        return self._task
+
     def reset(self, task_id: str) -> str:
         self._task = self._tasks(task_id)
         self.desk.clear()
@@ -123,8 +129,7 @@ class DeskWorld:
 
     def grade(self, said: Sequence[str]) -> Grade:
         """`said` does not matter; the desk does, and whether the agent gave up."""
-        task = self._task
-        assert task is not None, "a world is reset before it is used"
+        task = self.task
         state = _digest(self.desk.state())  # before the evaluator's own commands
         verdict = self._judge(task, self.desk, tuple(self._did))
         components = {

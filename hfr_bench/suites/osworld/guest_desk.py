@@ -12,6 +12,8 @@ from collections.abc import Callable
 
 from hfr_bench.errors import InfrastructureError
 from hfr_bench.model.record import text_digest
+from hfr_bench.ports.exposure import mark
+from hfr_bench.ports.sandbox import ToolHost
 from hfr_bench.suites.osworld.client import Guest, GuestRefusedError
 from hfr_bench.suites.osworld.desk import CACHES, Held, Ran, held
 from hfr_bench.suites.osworld.desktop import HOME, Desktop
@@ -65,6 +67,12 @@ class GuestDesk:
         self.screen: Screen | None = GuestScreen(self) if has_screen else None
 
     @property
+    def host(self) -> ToolHost | None:
+        """The guest's in this trial; None where it is somebody's own machine."""
+        assert self._desktop is not None, "a desk is cleared before it is used"
+        return self._desktop.host
+
+    @property
     def guest(self) -> Guest:
         assert self._desktop is not None, "a desk is cleared before it is used"
         return self._desktop.guest
@@ -80,8 +88,11 @@ class GuestDesk:
         if stdin:
             packed = base64.b64encode(stdin.encode()).decode()
             script = f"printf %s {packed} | base64 -d | {{ {command}\n}}"
-        told = f"timeout -s KILL {timeout_s:g} bash -c {shlex.quote(script)}"
-        return self.execute(["bash", "-c", told], name, timeout_s)
+        # With a trap the shell stays to the end; else it becomes its last command, and nobody
+        # would know it again.
+        first = f"trap : EXIT # {marked}\n" if marked else ""
+        told = f"timeout -s KILL {timeout_s:g} bash -c {shlex.quote(first + script)}"
+        return self.execute(["bash", "-c", told], name, timeout_s, marked)
 
     def log(self, name: str) -> tuple[int, int]:
         reply = self.guest.call("GET", f"/hfr/operations/{operation(name)}")
@@ -117,14 +128,22 @@ class GuestDesk:
             self._desktop.close()
             self._desktop = None
 
-    def execute(self, command: list[str], name: str, timeout_s: float) -> Ran:
-        """A command as an operation of the guest's log; one attempt."""
+    def execute(self, command: list[str], name: str, timeout_s: float, marked: str = "") -> Ran:
+        """A command as an operation of the guest's log; one attempt.
+
+        `marked`: what its processes are known by from outside; "" = by that operation.
+        """
         try:
             done = self.guest.execute(
-                command, timeout_s=timeout_s + 30, operation_id=operation(name)
+                command,
+                timeout_s=timeout_s + 30,
+                operation_id=operation(name),
+                call_id=marked_as(marked),
             )
         except GuestRefusedError as answered:
             return Ran("", answered.reply.text, _GONE)
+        if done.returncode < 0:  # killed from outside, as a shell tells it
+            return Ran(done.output, done.error, 128 - done.returncode)
         late = done.returncode in (124, 137)
         return Ran(done.output, done.error, None if late else done.returncode)
 
@@ -136,7 +155,7 @@ class GuestScreen:
         self._desk = desk
 
     def act(self, name: str, code: str, timeout_s: float, marked: str = "") -> Ran:
-        done = self._desk.execute(["python", "-c", PREFIX + code], name, timeout_s)
+        done = self._desk.execute(["python", "-c", PREFIX + code], name, timeout_s, marked)
         time.sleep(PAUSE_S)
         return done
 
@@ -153,3 +172,9 @@ class GuestScreen:
 def operation(name: str) -> str:
     """What an action of that name is called in a guest's log."""
     return text_digest(name)[:32]
+
+
+def marked_as(marked: str) -> str:
+    """Of which call a mark is (`ports.exposure.mark`): the guest puts the same words around it."""
+    first, last = mark("\n").split("\n")
+    return marked.removeprefix(first).removesuffix(last)

@@ -110,7 +110,7 @@ class Api:
     def _ran(self, request: Request) -> Ran:
         """Raises ApiError, as OSWorld answers: 500 for what cannot be started or takes too long."""
         command, shell = self._runner.words(request.json())
-        operation = request.operation()
+        operation = request.call()
         try:
             if self._screen is not None and isinstance(command, list) and not shell:
                 timeout_s = float(request.json().get("timeout", 120))
@@ -155,7 +155,7 @@ class Api:
             raise ApiError(400, {"status": "error", "message": "Code not supplied!"})
         try:
             ran = self._run_file(
-                ["python"], ".py", code, PYTHON_TIMEOUT_S, request.operation(), joined=False
+                ["python"], ".py", code, PYTHON_TIMEOUT_S, request.call(), joined=False
             )
         except (OSError, subprocess.TimeoutExpired) as error:
             message = f"Execution error: {error}"
@@ -180,7 +180,7 @@ class Api:
         timeout_s = float(data.get("timeout", SCRIPT_TIMEOUT_S))
         try:
             ran = self._run_file(
-                ["bash"], ".sh", script, timeout_s, request.operation(), joined=True, cwd=cwd
+                ["bash"], ".sh", script, timeout_s, request.call(), joined=True, cwd=cwd
             )
         except subprocess.TimeoutExpired:
             message = f"Script execution timed out after {timeout_s:g} seconds"

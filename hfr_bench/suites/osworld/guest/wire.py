@@ -9,6 +9,8 @@ from urllib.parse import parse_qsl, unquote
 
 OPERATION = "X-HFR-Operation"
 """The header that names the operation a request is part of; ours, not OSWorld's."""
+CALL = "X-HFR-Call"
+"""The header with what the processes of a request are known by, where that is not its operation."""
 
 
 class ApiError(Exception):
@@ -74,6 +76,10 @@ class Request:
                 return ""
             return given if isinstance(given, str) else ""
         return ""
+
+    def call(self) -> str:
+        """What its processes are known by, "" where nobody has to know them."""
+        return self.headers.get(CALL.lower()) or self.operation()
 
 
 def as_json(value: Any, status: int = 200) -> Response:

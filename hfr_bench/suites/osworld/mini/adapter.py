@@ -19,6 +19,7 @@ from hfr_bench.suites.osworld.actions import DONE
 from hfr_bench.suites.osworld.desk import ShellDesk
 from hfr_bench.suites.osworld.desktop import Desktop
 from hfr_bench.suites.osworld.episode import DeskWorld
+from hfr_bench.suites.osworld.exposed import GuestWorld, suite_exposure
 from hfr_bench.suites.osworld.guest_desk import GuestDesk
 from hfr_bench.suites.osworld.halves import DeskTask
 from hfr_bench.suites.osworld.image import Profile
@@ -81,7 +82,8 @@ class DeskMiniSuite(OnADesk):
         self._sandbox = sandbox
         self._profile = profile
         self._keep = Path(keep) if keep else None
-        self.exposure = EXPOSURE if profile == SHELL else Exposure()
+        self._guest = Profile.GUI if profile == GUI else Profile.SHELL
+        self.exposure = EXPOSURE if profile == SHELL else suite_exposure(self._guest)
         found = catalog.settings()
         self._timeout_s = float(found["command_timeout_s"])
         self._pools: dict[str, list[str]] = found["pools"]
@@ -157,15 +159,15 @@ class DeskMiniSuite(OnADesk):
             host = self._sandbox.start(image.command(self._sandbox.contained))
             return MiniWorld(ShellDesk(host, image.FIXED), self._timeout_s)
         gui = self._profile == GUI
-        wanted = Profile.GUI if gui else Profile.SHELL
         judging = Judging(time.sleep if gui else no_time, _expected)
-        return DeskWorld(
-            GuestDesk(lambda: Desktop.start(self._sandbox, wanted), has_screen=gui),
+        return GuestWorld(
+            GuestDesk(lambda: Desktop.start(self._sandbox, self._guest), has_screen=gui),
             lambda task_id: self._tasks()[task_id],
             judging.begin,
             judging.judge,
             self._timeout_s,
             Observer(self._keep),
+            profile=self._guest,
         )
 
     def close(self) -> None:
@@ -196,8 +198,7 @@ class DeskMiniSuite(OnADesk):
         if self._checked:
             return
         if self._profile != SHELL:
-            wanted = Profile.GUI if self._profile == GUI else Profile.SHELL
-            Desktop.start(self._sandbox, wanted).close()
+            Desktop.start(self._sandbox, self._guest).close()
         elif self._sandbox.contained:
             self._sandbox.start(image.command(contained=True)).close()
         elif lacks := [name for name in NEEDED if shutil.which(name) is None]:

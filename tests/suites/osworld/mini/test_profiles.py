@@ -54,7 +54,7 @@ def test_both_desks_answer_alike(here: Sandbox, desk: MiniWorld) -> None:
     suite = DeskMiniSuite(here, profile="guest")
     world = suite.open()
     assert isinstance(desk, Exposed)
-    assert not isinstance(world, Exposed)  # nobody may break it yet
+    assert isinstance(world, Exposed)
     try:
         for name in (QUEUE, APPEND):
             desk.reset(name)
