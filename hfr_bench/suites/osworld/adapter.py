@@ -1,6 +1,7 @@
 """The `Suite` of OSWorld: its own tasks, from the user's checkout, on our container desktop."""
 
 import json
+import os
 import re
 import time
 from collections import Counter
@@ -14,16 +15,18 @@ from hfr_bench.model.prereg import SourcePin, SuiteSelection
 from hfr_bench.model.record import digest
 from hfr_bench.model.task import Probe, SealedTask, TaskSpec
 from hfr_bench.ports.diagnosis import Diagnosis
+from hfr_bench.ports.exposure import Exposure
 from hfr_bench.ports.sandbox import Sandbox
 from hfr_bench.suites.osworld.actions import DONE, FAIL
 from hfr_bench.suites.osworld.classify import Equipment, needs_of, task_lacks
 from hfr_bench.suites.osworld.desktop import Desktop
-from hfr_bench.suites.osworld.exposed import GuestWorld, suite_exposure
-from hfr_bench.suites.osworld.guest_desk import GuestDesk
+from hfr_bench.suites.osworld.episode import DeskWorld
+from hfr_bench.suites.osworld.exposed import suite_exposure
 from hfr_bench.suites.osworld.halves import DeskTask, desk_task, read_tools
 from hfr_bench.suites.osworld.image import Profile
 from hfr_bench.suites.osworld.judging import Judging
 from hfr_bench.suites.osworld.load import Checkout, find_checkout, load
+from hfr_bench.suites.osworld.machine import RESET, URL, guest_world, machine_of
 from hfr_bench.suites.osworld.observe import Observer
 from hfr_bench.suites.osworld.on_a_desk import OnADesk, finish, no_time
 from hfr_bench.suites.osworld.tasks import Record
@@ -40,10 +43,12 @@ class OsworldSuite(OnADesk):
     """OSWorld's tasks. Nothing of them is shipped, and nothing is downloaded.
 
     Implements `ports.suite.Suite`, `ports.suite.Levelled`, `ports.suite.Declinable`,
-    `ports.verifier.Checked` and `ports.exposure.Bearing`. Settings: `root`, the checkout (else
-    HFR_BENCH_OSWORLD_ROOT);
-    `profile`, gui or guest (without a screen); `keep`, a folder for pictures and trees. Pools:
-    those of the checkout (`all`, ...), a domain's name, and `runnable`. Raises BadInputError.
+    `ports.verifier.Checked` and `ports.exposure.Bearing`. Settings: `root`, the checkout
+    (`data_dir` goes before it; else HFR_BENCH_OSWORLD_ROOT); `profile`, gui or guest (without a
+    screen); `keep`, a folder for pictures and trees; `url`: a machine of the user's own in place of
+    our guests (else HFR_BENCH_OSWORLD_URL), `reset`: what puts it back (else
+    HFR_BENCH_OSWORLD_RESET), see `machine.py`. Pools: those of the checkout (`all`, ...), a
+    domain's name, and `runnable`. Raises BadInputError.
     """
 
     name = SUITE
@@ -60,21 +65,31 @@ class OsworldSuite(OnADesk):
         return Diagnosis(True, f"{count} tasks in {found.examples}")
 
     def __init__(
-        self, sandbox: Sandbox, root: str = "", profile: str = "gui", keep: str = ""
+        self,
+        sandbox: Sandbox,
+        root: str = "",
+        profile: str = "gui",
+        keep: str = "",
+        url: str = "",
+        reset: str = "",
+        data_dir: Path | None = None,
     ) -> None:
         if profile not in PROFILES:
             raise BadInputError(
                 f"suite {SUITE}: no profile {profile!r}; there are: {', '.join(PROFILES)}"
             )
-        if profile == "gui" and not sandbox.contained:
+        self._machine = machine_of(
+            url or os.environ.get(URL, ""), reset or os.environ.get(RESET, "")
+        )
+        if profile == "gui" and not (sandbox.contained or self._machine):
             raise BadInputError(
-                f"suite {SUITE}: profile gui needs containers: use --sandbox docker, or profile "
-                "guest"
+                f"suite {SUITE}: profile gui needs containers: use --sandbox docker, profile "
+                f"guest, or a machine of your own ({URL})"
             )
         self._sandbox, self._profile = sandbox, PROFILES[profile]
-        self.exposure = suite_exposure(self._profile)
+        self.exposure = Exposure() if self._machine else suite_exposure(self._profile)
         self._keep = Path(keep) if keep else None
-        self._root = root
+        self._root = data_dir or root
         self._found: Checkout | None = None
         self._settings: Mapping[str, Any] = content.read_yaml(_folder() / "suite.yaml")
         self._tasks: dict[str, DeskTask] = {}
@@ -95,19 +110,23 @@ class OsworldSuite(OnADesk):
         for record in records:
             self._tasks.setdefault(record.id, self._task(record))
         if not self._checked:  # the image is made before the first trial
-            Desktop.start(self._sandbox, self._profile).close()
+            if self._machine:
+                self._machine.check()
+            else:
+                Desktop.start(self._sandbox, self._profile).close()
             self._checked = True
         return tuple(self._tasks[record.id].public for record in records)
 
     def lacks(self, record: Record) -> tuple[str, ...]:
         """What keeps a task from being run here, in words; () = nothing."""
         gui = self._profile is Profile.GUI
-        apps = frozenset(self._settings["apps"]) if gui else frozenset({"os"})
+        apps = None if self._machine else frozenset(self._settings["apps"] if gui else ("os",))
         why = list(task_lacks(record, Equipment(apps=apps, cache=self._checkout.cache)))
         if not gui and needs_of(record).reads == "desktop":
             why.append("it is graded by what is on a screen")
         # Its failure would not be told: the guest answers 200, and the desk would start otherwise.
-        if _SUDO.search(json.dumps([list(record.config), dict(record.sealed)])):
+        text = json.dumps([list(record.config), dict(record.sealed)])
+        if not self._machine and _SUDO.search(text):
             why.append("it takes sudo, and nobody has more rights than others here")
         return tuple(why)
 
@@ -119,7 +138,8 @@ class OsworldSuite(OnADesk):
         return SourcePin(
             suite=SUITE,
             distribution="OSWorld (a checkout)",
-            version=f"hfr-bench {__version__}, profile {self._profile}",
+            version=f"hfr-bench {__version__}, profile {self._profile}"
+            + (f", {self._machine.told}" if self._machine else ""),
             content_digest=digest({task.task_id: task.source_digest for task in chosen}),
             tasks=tuple(task.task_id for task in chosen),
             task_digests={task.task_id: task.source_digest for task in chosen},
@@ -128,18 +148,17 @@ class OsworldSuite(OnADesk):
     def probes(self) -> tuple[Probe, ...]:
         return ()
 
-    def open(self) -> GuestWorld:
+    def open(self) -> DeskWorld:
         gui = self._profile is Profile.GUI
         cache = self._checkout.cache
         judging = Judging(time.sleep if gui else no_time, lambda task: cache / task.public.task_id)
-        return GuestWorld(
-            GuestDesk(lambda: Desktop.start(self._sandbox, self._profile), has_screen=gui),
+        return guest_world(
+            self._machine or (lambda: Desktop.start(self._sandbox, self._profile)),
+            self._profile,
             self._known,
-            judging.begin,
-            judging.judge,
+            judging,
             float(self._settings["command_timeout_s"]),
             Observer(self._keep),
-            profile=self._profile,
         )
 
     def close(self) -> None:
@@ -155,7 +174,7 @@ class OsworldSuite(OnADesk):
         if pool in checkout.pools:
             return load(checkout, str(pool))
         every = load(checkout)
-        if pool == RUNNABLE:
+        if pool in (RUNNABLE, "base"):  # `hfr-bench new` writes the latter
             found = [record for record in every if not self.lacks(record)]
         else:
             found = [record for record in every if record.problem.domain == pool]

@@ -59,6 +59,11 @@ def logged(started: int, ended: int) -> str:
     return json.dumps({"started": started, "ended": ended})
 
 
+def not_logged() -> str:
+    """What it answers where no log is kept: nothing follows from that."""
+    return json.dumps({"log": "none is kept on this machine"})
+
+
 def file_told(path: str, text: str | None, *, cut: bool = False) -> str:
     """What `read_file` answers; None: it is not there. `cut`: it is longer than that."""
     held: dict[str, Any] = {"missing": True} if text is None else {"content": text}

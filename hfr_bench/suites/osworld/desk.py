@@ -75,8 +75,8 @@ class Desk(Protocol):
         """
         ...
 
-    def log(self, name: str) -> tuple[int, int]:
-        """How often what is logged by that name has begun and has ended."""
+    def log(self, name: str) -> tuple[int, int] | None:
+        """How often what is logged by that name has begun and has ended; None: no log is kept."""
         ...
 
     def text(self, path: str) -> Held | None:

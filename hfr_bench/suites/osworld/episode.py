@@ -194,7 +194,8 @@ class DeskWorld:
 
     def _log(self, given: Mapping[str, Any], _marked: str) -> Observation:
         name = contracts.noted(str(given.get("tool")), given)
-        return seen(contracts.logged(*self.desk.log(name)))
+        found = self.desk.log(name)
+        return seen(contracts.logged(*found) if found else contracts.not_logged())
 
     def _wait(self, _given: Mapping[str, Any], _marked: str) -> Observation:
         if self.desk.screen is not None:

@@ -24,7 +24,10 @@ ROOT = "HFR_BENCH_OSWORLD_ROOT"
 ALL = "all"
 _EXAMPLES = "evaluation_examples"
 _SHOWN = 5
-HOW = f"git clone https://github.com/xlang-ai/OSWorld, then --osworld-root DIR or {ROOT}=DIR"
+HOW = (
+    f"git clone https://github.com/xlang-ai/OSWorld, then --data-dir osworld=DIR, the suite's "
+    f"setting `root`, or {ROOT}=DIR"
+)
 
 
 @dataclass(frozen=True, slots=True)

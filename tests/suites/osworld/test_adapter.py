@@ -15,6 +15,7 @@ from hfr_bench.ports.suite import Declinable, Levelled
 from hfr_bench.ports.verifier import Checked
 from hfr_bench.sandboxes.process import ProcessSandbox
 from hfr_bench.suites.osworld.adapter import OsworldSuite
+from hfr_bench.suites.osworld.load import ROOT as ROOT_NAME
 from hfr_bench.testing.conformance import check_suite
 
 RENAME: dict[str, Any] = {
@@ -93,7 +94,7 @@ def test_it_keeps_the_rules_of_suites(suite: OsworldSuite) -> None:
 
 
 def test_what_cannot_be_run_is_said_before_a_run(suite: OsworldSuite) -> None:
-    assert chosen(suite, "runnable") == ["rename", "never"]
+    assert chosen(suite, "runnable") == chosen(suite, "base") == ["rename", "never"]
     with pytest.raises(BadInputError, match=r"1 of the 3 chosen tasks lack .*it takes sudo"):
         chosen(suite, "os")
     with pytest.raises(
@@ -106,13 +107,18 @@ def test_what_cannot_be_run_is_said_before_a_run(suite: OsworldSuite) -> None:
         chosen(suite, "x")
 
 
-def test_profiles_and_checkouts_are_named(box: Sandbox, tmp_path: Path) -> None:
+def test_profiles_and_checkouts_are_named(
+    box: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(ROOT_NAME, raising=False)
     with pytest.raises(BadInputError, match="no profile 'vm'; there are: guest, gui"):
         OsworldSuite(box, profile="vm")
     with pytest.raises(BadInputError, match="profile gui needs containers"):
         OsworldSuite(box)
     with pytest.raises(BadInputError, match=r"holds no evaluation_examples/test_all\.json"):
         chosen(OsworldSuite(box, root=str(tmp_path), profile="guest"), "all")
+    with pytest.raises(BadInputError, match=r"none is named: .* --data-dir osworld=DIR"):
+        chosen(OsworldSuite(box, profile="guest"), "all")
 
 
 def test_an_episode_ends_in_upstreams_verdict(suite: OsworldSuite) -> None:

@@ -19,11 +19,11 @@ from hfr_bench.suites.osworld.actions import DONE
 from hfr_bench.suites.osworld.desk import ShellDesk
 from hfr_bench.suites.osworld.desktop import Desktop
 from hfr_bench.suites.osworld.episode import DeskWorld
-from hfr_bench.suites.osworld.exposed import GuestWorld, suite_exposure
-from hfr_bench.suites.osworld.guest_desk import GuestDesk
+from hfr_bench.suites.osworld.exposed import suite_exposure
 from hfr_bench.suites.osworld.halves import DeskTask
 from hfr_bench.suites.osworld.image import Profile
 from hfr_bench.suites.osworld.judging import Judging
+from hfr_bench.suites.osworld.machine import guest_world, machine_of
 from hfr_bench.suites.osworld.mini import catalog, image
 from hfr_bench.suites.osworld.mini.catalog import SUITE
 from hfr_bench.suites.osworld.observe import Observer
@@ -51,7 +51,8 @@ class DeskMiniSuite(OnADesk):
     Implements `ports.suite.Suite`, `ports.suite.Levelled`, `ports.suite.Controlled`,
     `ports.suite.Declinable`, `ports.verifier.Checked` and `ports.exposure.Bearing`. Pools: all,
     base (both all), demo, infeasible, and one a kind of task. Settings: `profile`, see PROFILES;
-    `keep`: a folder for pictures and trees of the screen. Raises BadInputError.
+    `keep`: a folder for pictures and trees of the screen; `url`, `reset`: a machine of the user's
+    own in place of the guest (profiles guest and gui), see `machine.py`. Raises BadInputError.
     """
 
     name = SUITE
@@ -69,12 +70,22 @@ class DeskMiniSuite(OnADesk):
             )
         return Diagnosis(True, "its desk is a folder and a shell; in docker it brings its own")
 
-    def __init__(self, sandbox: Sandbox, profile: str = SHELL, keep: str = "") -> None:
+    def __init__(
+        self,
+        sandbox: Sandbox,
+        profile: str = SHELL,
+        keep: str = "",
+        url: str = "",
+        reset: str = "",
+    ) -> None:
         if profile not in PROFILES:
             raise BadInputError(
                 f"suite {SUITE}: no profile {profile!r}; there are: {', '.join(PROFILES)}"
             )
-        if profile == GUI and not sandbox.contained:
+        if url and profile == SHELL:
+            raise BadInputError(f"suite {SUITE}: `url` goes with profile {GUEST} or {GUI}")
+        self._machine = machine_of(url, reset)
+        if profile == GUI and not (sandbox.contained or self._machine):
             raise BadInputError(
                 f"suite {SUITE}: profile {GUI} needs containers: use --sandbox docker, or profile "
                 f"{SHELL}"
@@ -84,6 +95,8 @@ class DeskMiniSuite(OnADesk):
         self._keep = Path(keep) if keep else None
         self._guest = Profile.GUI if profile == GUI else Profile.SHELL
         self.exposure = EXPOSURE if profile == SHELL else suite_exposure(self._guest)
+        if self._machine:
+            self.exposure = Exposure()
         found = catalog.settings()
         self._timeout_s = float(found["command_timeout_s"])
         self._pools: dict[str, list[str]] = found["pools"]
@@ -111,7 +124,8 @@ class DeskMiniSuite(OnADesk):
         return SourcePin(
             suite=SUITE,
             distribution="hfr-bench",
-            version=f"{__version__}, profile {self._profile}",
+            version=f"{__version__}, profile {self._profile}"
+            + (f", {self._machine.told}" if self._machine else ""),
             content_digest=catalog.content_digest(),
             tasks=tuple(task.task_id for task in chosen),
             task_digests={task.task_id: task.source_digest for task in chosen},
@@ -160,14 +174,13 @@ class DeskMiniSuite(OnADesk):
             return MiniWorld(ShellDesk(host, image.FIXED), self._timeout_s)
         gui = self._profile == GUI
         judging = Judging(time.sleep if gui else no_time, _expected)
-        return GuestWorld(
-            GuestDesk(lambda: Desktop.start(self._sandbox, self._guest), has_screen=gui),
+        return guest_world(
+            self._machine or (lambda: Desktop.start(self._sandbox, self._guest)),
+            self._guest,
             lambda task_id: self._tasks()[task_id],
-            judging.begin,
-            judging.judge,
+            judging,
             self._timeout_s,
             Observer(self._keep),
-            profile=self._guest,
         )
 
     def close(self) -> None:
@@ -197,7 +210,9 @@ class DeskMiniSuite(OnADesk):
         """
         if self._checked:
             return
-        if self._profile != SHELL:
+        if self._machine:
+            self._machine.check()
+        elif self._profile != SHELL:
             Desktop.start(self._sandbox, self._guest).close()
         elif self._sandbox.contained:
             self._sandbox.start(image.command(contained=True)).close()
