@@ -17,7 +17,17 @@ from hfr_bench.testing.runs import at_work, traces
 pytestmark = pytest.mark.tau2
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+SLOW = pytest.mark.slow  # the same road by another signal
+
+
+@pytest.mark.parametrize(
+    "number",
+    [
+        signal.SIGINT,
+        pytest.param(signal.SIGTERM, marks=SLOW),
+        pytest.param(signal.SIGHUP, marks=SLOW),
+    ],
+)
 def test_a_signal_ends_a_run_as_interrupted_and_leaves_nothing_behind(lacking, tmp_path, number):
     folder, before = lacking, traces(lacking)
     scratch = tmp_path / "scratch"

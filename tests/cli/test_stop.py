@@ -62,7 +62,7 @@ def begun(folder: Path, *options: str) -> "subprocess.Popen[str]":
     return child
 
 
-@pytest.mark.parametrize("way", ["verb", "signal"])
+@pytest.mark.parametrize("way", ["verb", pytest.param("signal", marks=pytest.mark.slow)])
 def test_a_run_is_stopped_and_resumed(desk, capsys, way):
     child = begun(desk, "-n", "2")
     if way == "verb":

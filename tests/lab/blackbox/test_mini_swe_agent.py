@@ -50,6 +50,7 @@ def mini(run, tmp_path, monkeypatch):
     return ran
 
 
+@pytest.mark.slow
 def test_its_retries_mask_what_they_can(mini, repo):
     summary = mini(*MASKED)
     assert (summary.ended, summary.exit_code, summary.valid) == ("command", 0, True)
