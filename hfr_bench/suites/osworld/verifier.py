@@ -7,69 +7,43 @@ V2 semantic: a second look: at the file that was written, at the log of what was
 No evaluator, no oracle and no expected effect is within reach here.
 """
 
-from hfr_bench.model.attempt import Verdict
+from collections.abc import Mapping
+from typing import Any
+
+from hfr_bench.model.attempt import Observation
 from hfr_bench.model.task import TaskSpec
-from hfr_bench.model.terms import CheckLevel, Landed
+from hfr_bench.model.terms import SideEffect
 from hfr_bench.ports.verifier import Check
-from hfr_bench.suites.osworld.contracts import landed, level_of, read_answer
+from hfr_bench.suites._verifying import ByRules, Rules
+from hfr_bench.suites.osworld.contracts import FINISH, landed, level_of, read_answer
 
-_UNDECIDED = 0.5
 
-
-class DeskVerifier:
+class DeskVerifier(ByRules):
     """Implements `ports.verifier.Verifier` for one task."""
 
-    levels = (CheckLevel.TRANSPORT, CheckLevel.DETERMINISTIC, CheckLevel.SEMANTIC)
-
     def __init__(self, task: TaskSpec) -> None:
-        self._task = task
-
-    def verify(self, level: CheckLevel, check: Check) -> Verdict:
-        if level not in self.levels:
-            raise ValueError(f"level {level}: there are {', '.join(self.levels)}")
-        if self._task.tool(check.tool) is None:
-            return _verdict(level, f"no tool {check.tool}")
-        if level is CheckLevel.TRANSPORT:
-            return _verdict(level, _transport(check))
-        if level is CheckLevel.DETERMINISTIC:
-            return _verdict(level, _deterministic(check))
-        return self._second_look(check)
-
-    def _second_look(self, check: Check) -> Verdict:
-        level, spec = CheckLevel.SEMANTIC, self._task.tool(check.tool)
-        assert spec is not None
-        known = level_of(check.tool, check.arguments) or spec.level
-        if not known.writes or spec.reconcile is None:
-            return _verdict(level, "")
-        contract = spec.reconcile
-        found = check.look(contract.read, contract.fill(check.arguments))
-        body = found.body if found.answered else None
-        done = landed(contract.landed, check.before, body, check.arguments)
-        why = (f"{contract.read} shows it as {done}",)
-        if done is Landed.UNKNOWN:
-            return Verdict(level, True, _UNDECIDED, why, undecided=True)
-        ok = done is Landed.COMMITTED
-        return Verdict(level, passed=ok, quality=float(ok), reasons=why)
+        super().__init__(task, _RULES)
 
 
-def _transport(check: Check) -> str:
-    seen = check.observation
-    if seen is None:
-        return ""
-    if not seen.answered:
-        return f"no answer ({seen.exception or seen.status})"
+def _whole(_tool: str, seen: Observation) -> str:
     return "" if read_answer(seen.body) is not None else "the answer is not whole: it is no JSON"
 
 
-def _deterministic(check: Check) -> str:
+def _sound(check: Check) -> str:
     seen = check.observation
-    if seen is None or not seen.answered:
-        return ""
-    told = read_answer(seen.body)
+    told = read_answer(seen.body) if seen is not None and seen.answered else None
     if told is not None and told.get("status") == "error":
         return str(told.get("message") or told.get("error") or "refused")
     return ""
 
 
-def _verdict(level: CheckLevel, reason: str) -> Verdict:
-    return Verdict(level, not reason, 0.0 if reason else 1.0, (reason,) if reason else ())
+def _level(tool: str, arguments: Mapping[str, Any]) -> SideEffect | None:
+    """As the suite's; but the end of an episode leaves nothing to be looked at."""
+    return SideEffect.READ if tool == FINISH else level_of(tool, arguments)
+
+
+def _called(_check: Check) -> str:
+    return "it"
+
+
+_RULES = Rules(_whole, _sound, _level, landed, _called)

@@ -81,3 +81,8 @@ def test_v2_looks_at_the_log_of_what_writes_and_at_nothing_for_a_read() -> None:
 def test_another_level_is_refused() -> None:
     with pytest.raises(ValueError, match="there are V0, V1, V2"):
         verify(CheckLevel.AUTHORITY, fine(RAN))
+
+
+def test_v2_leaves_the_end_of_an_episode_alone() -> None:
+    found = verify(V2, fine(contracts.done("DONE")), "finish", {"status": "DONE"})
+    assert (found.passed, found.undecided, found.quality) == (True, False, 1.0)

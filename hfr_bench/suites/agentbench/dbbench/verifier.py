@@ -1,28 +1,35 @@
-"""Strategy-side checks of statements and answers."""
+"""Strategy-side checks of statements and answers, V0 to V2; no grader is within reach here."""
 
+from collections.abc import Mapping
+from typing import Any
+
+from hfr_bench.model.attempt import Observation
 from hfr_bench.model.task import TaskSpec
+from hfr_bench.model.terms import SideEffect
 from hfr_bench.ports.verifier import Check
+from hfr_bench.suites._verifying import ByRules, Rules
 from hfr_bench.suites.agentbench.dbbench.contracts import COMMIT, CUT, EXECUTE, landed
 from hfr_bench.suites.agentbench.dbbench.levels import level_of
 from hfr_bench.suites.agentbench.dbbench.statements import read
-from hfr_bench.suites.agentbench.verifier import CallVerifier
 
 
-class SqlVerifier(CallVerifier):
+class SqlVerifier(ByRules):
     """For one task: rows end as rows do, a statement can be read, an answer is one."""
 
     def __init__(self, task: TaskSpec) -> None:
-        super().__init__(task, landed, _writes, _whole, _sense)
+        super().__init__(task, _RULES)
 
 
-def _writes(check: Check) -> bool:
-    query = check.arguments.get("query")
-    return isinstance(query, str) and level_of(read(query)).writes
+def _level(tool: str, arguments: Mapping[str, Any]) -> SideEffect:
+    """Of what leaves something to be looked at: a statement that writes."""
+    query = arguments.get("query")
+    if tool != EXECUTE or not isinstance(query, str):
+        return SideEffect.READ
+    return level_of(read(query))
 
 
-def _whole(check: Check) -> str:
-    seen = check.observation
-    if check.tool != EXECUTE or seen is None or seen.domain_error:
+def _whole(tool: str, seen: Observation) -> str:
+    if tool != EXECUTE or seen.domain_error:
         return ""
     return "" if seen.body.endswith(("]", CUT)) else "the answer's rows have no end"
 
@@ -36,3 +43,10 @@ def _sense(check: Check) -> str:
     if not isinstance(query, str) or not query.strip():
         return "the statement is no text"
     return "" if read(query).verb else "not one SQL statement"
+
+
+def _called(check: Check) -> str:
+    return check.tool
+
+
+_RULES = Rules(_whole, _sense, _level, landed, _called)

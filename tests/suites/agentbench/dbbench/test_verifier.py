@@ -83,6 +83,16 @@ def test_a_second_look(
     assert (found.passed, found.undecided) == (passed, undecided)
 
 
+def test_a_look_and_an_answer_leave_nothing_to_be_looked_at(suite: DbMiniSuite) -> None:
+    """Also where the look is at what a statement would write."""
+    for tool, given in (
+        ("look_up", {"query": INSERT}),
+        ("commit_final_answer", {"answers": ["x"]}),
+    ):
+        found = judge(suite, LOOK, tool, None, None, "Error", **given)
+        assert (found.passed, found.undecided) == (True, False)
+
+
 def test_another_tool_or_level_is_none_of_its_own(suite: DbMiniSuite) -> None:
     assert not judge(suite, WHOLE, "other").passed
     with pytest.raises(ValueError, match="there are V0, V1, V2"):

@@ -26,6 +26,8 @@ def answered(body: str) -> Observation:
         (SENSE, "answer_action", {"answer": "x"}, "", "", (True, False)),
         (SENSE, "finish_action", {}, "", "", (False, False)),
         (LOOK, "bash_action", {"script": "ls"}, "", "", (True, False)),
+        (LOOK, "command_status", {"script": "rm a"}, "", "", (True, False)),
+        (LOOK, "finish_action", {"thought": "x"}, "", "", (True, False)),
         (LOOK, "bash_action", {"script": "rm a"}, "", "", (True, True)),
         (LOOK, "bash_action", {"script": "rm a"}, "", '{"started": 1, "ended": 1}', (True, False)),
         (LOOK, "bash_action", {"script": "rm a"}, "", '{"started": 0, "ended": 0}', (False, False)),
