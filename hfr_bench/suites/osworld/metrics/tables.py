@@ -63,7 +63,9 @@ class Sheet:
     @property
     def table(self) -> Any:
         """The table of pandas, or None."""
-        return self.book.values.parse(self.name) if self.name in self.book.names else None
+        if self.name not in self.book.names:
+            return None
+        return pd.read_excel(self.book.values, sheet_name=self.name)
 
     @property
     def printed(self) -> list[str] | None:
