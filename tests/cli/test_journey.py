@@ -72,6 +72,7 @@ def test_running_again_does_nothing(finished, capsys):
     assert {p: p.stat().st_mtime_ns for p in finished.rglob("*.jsonl")} == before
 
 
+@pytest.mark.slow
 def test_workers_and_hash_seed_change_nothing(finished, folder, capsys):
     env = {**os.environ, "PYTHONHASHSEED": "1"}
     for args in (["freeze", str(folder)], ["run", str(folder), "-n", "4"]):
