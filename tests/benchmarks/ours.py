@@ -15,21 +15,18 @@ from hfr_bench import content
 from hfr_bench.agents.tool_calling import ToolCallingAgent
 from hfr_bench.faults.generate import Draw, generate
 from hfr_bench.injectors.tool_calls import ToolCallInjector
-from hfr_bench.lab.human import PricedHuman
 from hfr_bench.lab.trial import run_trial
 from hfr_bench.lab.wire import WorkerScope
-from hfr_bench.model.prereg import Arm, Equipment, Preregistration
+from hfr_bench.model.prereg import Arm
 from hfr_bench.model.record import text_digest
+from hfr_bench.model.schedule import FaultSchedule
 from hfr_bench.model.trial import PlanRow, Trial
-from hfr_bench.owner import this_process
-from hfr_bench.ports.sandbox import SandboxContext
 from hfr_bench.recovery.hfr import Hfr
 from hfr_bench.recovery.kit import Kit
-from hfr_bench.sandboxes.process import ProcessSandbox
-from hfr_bench.testing.fakes import FakeBackend, FakeGateway, FakeModel
+from hfr_bench.testing.bench import FakeBench
+from hfr_bench.testing.fakes import FakeBackend, FakeModel
 from hfr_bench.testing.shop import ShopSuite, agent_step
 
-ARM = Arm(name="hfr", strategy="hfr", equipment=Equipment(ledger=True, query=True, ladder=True))
 TASK = "shop/one"
 
 
@@ -39,64 +36,24 @@ def cpu_s() -> float:
     return used.ru_utime + used.ru_stime
 
 
-class _Bench:
-    """What a trial asks a bench for, with fakes behind it."""
-
-    upstream = "fake://model"
+class _Bench(FakeBench):
+    """What a trial asks a bench for: real faults and a model that speaks anew in each trial."""
 
     def __init__(self) -> None:
-        self.prereg = Preregistration.model_validate(
-            {
-                "name": "bench",
-                "title": "bench",
-                "origin": "rehearsal",
-                "suites": [{"suite": "shop", "tasks": [TASK]}],
-                "arms": [ARM.model_dump()],
-                "analysis": {"baseline": "hfr"},
-            }
-        )
+        shop = ShopSuite(tasks={TASK: (agent_step("add_order", item="tea"),)})
+        super().__init__(agent=ToolCallingAgent, shop=shop)
         self.kinds = content.kinds()
-        self.gateway = FakeGateway()
         self.tool_injector = ToolCallInjector()
         self.backend = FakeBackend(lambda _url, _scope: FakeModel(_turns()))
-        self._suite = ShopSuite(tasks={TASK: (agent_step("add_order", item="tea"),)})
-        (task,) = self._suite.select_all()
+        (task,) = shop.select_all()
         draw = Draw("shop", TASK, 1, "stress-0.1", 0.1)
-        matrix = content.matrix("stress")
-        self._schedule = generate(draw, task.fault_points, matrix, self.kinds, 60)
+        self._schedule = generate(draw, task.fault_points, content.matrix("stress"), self.kinds, 60)
 
-    def task(self, suite: str, task_id: str) -> Any:
-        return self._suite.select_all()[0]
-
-    def sealed(self, suite: str, task_id: str) -> Any:
-        return self._suite.sealed(task_id)
-
-    def suite(self, name: str) -> Any:
-        return self._suite
-
-    def sandbox_of(self, suite: str) -> Any:
-        return ProcessSandbox(SandboxContext("bench", this_process()))
-
-    def check_steady(self, suite: str, task_id: str, state: str) -> None:
-        pass
-
-    def source(self, suite: str) -> str:
-        return "shop"
-
-    def schedule(self, schedule_id: str) -> Any:
+    def schedule(self, schedule_id: str) -> FaultSchedule:
         return self._schedule
 
-    def arm(self, name: str) -> Arm:
-        return ARM
-
-    def agent(self) -> ToolCallingAgent:
-        return ToolCallingAgent()
-
-    def human(self) -> PricedHuman:
-        return PricedHuman(self.prereg.human)
-
-    def strategy(self, arm: Arm, task: Any, seed: int) -> Hfr:
-        return Hfr({}, Kit(equipment=arm.equipment, chance_key=(task.task_id, seed)))
+    def strategy(self, arm: Arm, task: Any = None, seed: int = 0, tenant: str = "default") -> Hfr:
+        return Hfr({}, Kit(equipment=arm.equipment, chance_key=(TASK, seed), tenant=tenant))
 
     def row(self, n: int) -> PlanRow:
         trial = Trial(
