@@ -154,10 +154,15 @@ def _faults(rows: Sequence[PlanRow], counted: Iterable[Facts]) -> Iterator[Devia
     for one in counted:
         if (one.checked.file.group, one.checked.file.arm) in control or not one.audit.sums:
             continue
-        kinds, cell = one.audit.sums.values(), sums.setdefault(one.audit.arm, Counter())
-        cell["scheduled"] += sum([kind.scheduled for kind in kinds])
-        cell["reached"] += sum([kind.reached for kind in kinds])
-        cell["right"] += sum([kind.delivered + kind.masked for kind in kinds])
+        scheduled = reached = right = 0
+        for kind in one.audit.sums.values():
+            scheduled += kind.scheduled
+            reached += kind.reached
+            right += kind.delivered + kind.masked
+        cell = sums.setdefault(one.audit.arm, Counter())
+        cell["scheduled"] += scheduled
+        cell["reached"] += reached
+        cell["right"] += right
     wrong = {arm: cell["reached"] - cell["right"] for arm, cell in sums.items()}
     if any(wrong.values()):
         yield DeviationRow(
