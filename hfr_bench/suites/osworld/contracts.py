@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hfr_bench.model.terms import Landed, SideEffect
+from hfr_bench.shell import ran as log
 from hfr_bench.suites.osworld.actions import BadActionError, computer_13, pyautogui
 from hfr_bench.suites.osworld.levels import action_level, command_level
 
@@ -20,10 +21,10 @@ COMPUTER, PYAUTOGUI = "computer_13", "pyautogui"
 SCREENSHOT, TREE = "screenshot", "accessibility_tree"
 ON_SCREEN = frozenset({COMPUTER, PYAUTOGUI})
 
-RAN_SINCE, GROWN_BY, HOLDS = "ran_since", "grown_by", "holds"
+GROWN_BY, HOLDS = "grown_by", "holds"
 LOOKS = frozenset({READ, LIST, TERMINAL, LOG, SCREENSHOT, TREE})
 """Tools that cannot change anything."""
-PREDICATES = (RAN_SINCE, GROWN_BY, HOLDS)
+PREDICATES = (log.RAN_SINCE, GROWN_BY, HOLDS)
 HOME = "/home/user"
 """What the home folder is called in tasks and answers, as on OSWorld's guest."""
 
@@ -135,8 +136,8 @@ def landed(
     then, now = read_answer(before), read_answer(after)
     if now is None:
         return Landed.UNKNOWN
-    if predicate == RAN_SINCE:
-        return _ran_since(_counts(then), _counts(now))
+    if predicate == log.RAN_SINCE:
+        return log.landed(predicate, before, after, arguments)
     text = arguments.get("text")
     here = _content(now)
     if not isinstance(text, str) or here is None:
@@ -172,23 +173,3 @@ def _content(told: Mapping[str, Any] | None) -> str | None:
         return ""
     found = None if told.get("cut") else told.get("content")
     return found if isinstance(found, str) else None
-
-
-def _counts(told: Mapping[str, Any] | None) -> tuple[int, int] | None:
-    if told is None:
-        return None
-    started, ended = told.get("started"), told.get("ended")
-    return (started, ended) if isinstance(started, int) and isinstance(ended, int) else None
-
-
-def _ran_since(then: tuple[int, int] | None, now: tuple[int, int] | None) -> Landed:
-    """More starts, all ended: committed. Without a read before, only "never started" is sure."""
-    if now is None:
-        return Landed.UNKNOWN
-    if now[0] == 0:
-        return Landed.ABSENT
-    if then is None or now[0] < then[0]:
-        return Landed.UNKNOWN
-    if now[0] == then[0]:
-        return Landed.ABSENT
-    return Landed.COMMITTED if now[1] == now[0] else Landed.UNKNOWN

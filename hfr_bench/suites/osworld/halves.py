@@ -6,20 +6,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
-
 from hfr_bench import content
 from hfr_bench.errors import BadInputError
 from hfr_bench.model.record import json_digest
 from hfr_bench.model.task import (
     ExpectedEffect,
-    FaultPoint,
     OracleStep,
     SealedTask,
     TaskSpec,
     ToolSpec,
 )
-from hfr_bench.model.terms import Layer
+from hfr_bench.suites._tools import fault_points, short_tool
 from hfr_bench.suites.osworld.contracts import level_of
 
 INFEASIBLE = "infeasible"
@@ -99,40 +96,9 @@ def read_tools(path: Path, screen: bool) -> tuple[ToolSpec, ...]:
     for name, row in content.read_yaml(path).items():
         if row.get("profile") == "gui" and not screen:
             continue
-        schema = {
-            "type": "object",
-            "properties": row["parameters"],
-            "required": row.get("required", []),
-            "additionalProperties": False,
-        }
-        rest = {key: value for key, value in row.items() if key not in ("required", "profile")}
-        try:
-            made.append(ToolSpec.model_validate({"name": name, **rest, "parameters": schema}))
-        except ValidationError as error:
-            raise BadInputError(f"{path}: {name}: {content.explain(error)}") from error
+        rest = {key: value for key, value in row.items() if key != "profile"}
+        made.append(short_tool(path, name, rest))
     return tuple(made)
-
-
-def fault_points(tools: Sequence[ToolSpec]) -> tuple[FaultPoint, ...]:
-    """The models' roles, every tool, and the reads that a strategy makes for itself."""
-    points = [
-        FaultPoint(point=f"model:{role}", layer=Layer.MODEL, target="agent")
-        for role in ("agent", "compress")
-    ]
-    for tool in tools:
-        points.append(
-            FaultPoint(
-                point=f"tool:{tool.name}", layer=Layer.TOOL, target=tool.name, level=tool.level
-            )
-        )
-        if tool.reconcile is not None:
-            points += [
-                FaultPoint(
-                    point=f"{purpose}:{tool.name}", layer=Layer.TOOL, target=tool.reconcile.read
-                )
-                for purpose in ("prepare", "reconcile", "verify")
-            ]
-    return tuple(points)
 
 
 def _step(one: Mapping[str, Any], tools: Sequence[ToolSpec], where: str) -> OracleStep:

@@ -1,6 +1,6 @@
 """Our content: the manifest, the tools with their contracts, and what tasks are made of."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from functools import cache
 from typing import Any
 
@@ -9,8 +9,7 @@ from pydantic import ValidationError
 from hfr_bench import content
 from hfr_bench.errors import BadInputError
 from hfr_bench.model.record import digest
-from hfr_bench.model.task import FaultPoint, ToolSpec
-from hfr_bench.model.terms import Layer
+from hfr_bench.model.task import ToolSpec
 
 SUITE = "shopdesk"
 FILES = ("suite", "tools", "recipes", "policies", "stock")
@@ -64,29 +63,3 @@ def with_what_they_need(names: Collection[str]) -> set[str]:
         left += [spec.reconcile.read] if spec.reconcile else []
         left += [spec.compensate_by] if spec.compensate_by else []
     return found
-
-
-def fault_points(offered: Sequence[ToolSpec]) -> tuple[FaultPoint, ...]:
-    """The models' roles, every tool, and the reads that a strategy makes for itself.
-
-    A check reads the world where a contract says how (`verifier._second_look`).
-    """
-    points = [
-        FaultPoint(point=f"model:{role}", layer=Layer.MODEL, target="agent")
-        for role in ("agent", "compress")
-    ]
-    for tool in offered:
-        points.append(
-            FaultPoint(
-                point=f"tool:{tool.name}", layer=Layer.TOOL, target=tool.name, level=tool.level
-            )
-        )
-        contract = tool.reconcile
-        if contract is None:
-            continue
-        purposes = ("prepare",) if contract.needs_before else ()
-        points += [
-            FaultPoint(point=f"{purpose}:{tool.name}", layer=Layer.TOOL, target=contract.read)
-            for purpose in (*purposes, "reconcile", "verify")
-        ]
-    return tuple(points)

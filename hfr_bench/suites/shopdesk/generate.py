@@ -8,9 +8,9 @@ from typing import NamedTuple
 from hfr_bench.model.record import digest
 from hfr_bench.model.task import ExpectedEffect, SealedTask, TaskSpec
 from hfr_bench.model.terms import Criticality
+from hfr_bench.suites._tools import fault_points
 from hfr_bench.suites.shopdesk.catalog import (
     SUITE,
-    fault_points,
     read_content,
     tools,
     with_what_they_need,

@@ -11,8 +11,8 @@ from hfr_bench.model.task import Probe, SealedTask, TaskSpec
 from hfr_bench.model.terms import Landed, SideEffect
 from hfr_bench.ports.diagnosis import Diagnosis
 from hfr_bench.ports.sandbox import Images, Sandbox
+from hfr_bench.shell import ran
 from hfr_bench.suites._selecting import check_one_way
-from hfr_bench.suites.swe_bench import contracts
 from hfr_bench.suites.swe_bench.building import Ingredients
 from hfr_bench.suites.swe_bench.catalog import SUITE, Catalog, folder, settings
 from hfr_bench.suites.swe_bench.exposed import EXPOSURE, BenchWorld
@@ -109,7 +109,7 @@ class SweBenchSuite:
     def landed(
         self, predicate: str, before: str | None, after: str | None, arguments: Mapping[str, Any]
     ) -> Landed:
-        return contracts.landed(predicate, before, after, arguments)
+        return ran.landed(predicate, before, after, arguments)
 
     def level_of(self, tool: str, arguments: Mapping[str, Any]) -> SideEffect | None:
         """Of this very command; None where the tool's own stands."""

@@ -9,13 +9,14 @@ from hfr_bench.errors import BadInputError
 from hfr_bench.model.record import digest
 from hfr_bench.model.task import SealedTask, TaskSpec, ToolSpec
 from hfr_bench.suites._selecting import pooled
+from hfr_bench.suites._tools import read_tools
 from hfr_bench.suites.swe_bench.load import load
 from hfr_bench.suites.swe_bench.looking import Project
 from hfr_bench.suites.swe_bench.parsers import PARSER_OF_REPO, PARSERS
 from hfr_bench.suites.swe_bench.recipes import baked, find_recipe, recipes
 from hfr_bench.suites.swe_bench.rows import Instance
 from hfr_bench.suites.swe_bench.steps import commands
-from hfr_bench.suites.swe_bench.tasks import RepoTask, public_task, read_tools, sealed_task
+from hfr_bench.suites.swe_bench.tasks import RepoTask, public_task, sealed_task
 
 SUITE = "swe_bench"
 _SET_UP = ":/^SWE-bench"  # images commit what setting up has changed, under that name

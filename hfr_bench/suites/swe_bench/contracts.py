@@ -1,21 +1,16 @@
-"""What the two tools answer, and what can be read from it: pure.
+"""What `bash` answers, and what can be read from it: pure. `command_status`: see `shell.ran`.
 
-`bash` answers as mini-swe-agent shows it, `command_status` in JSON. Some parts of what a command
-says differ from run to run and are masked, so that trials can be compared: where the repository
-lies on this machine, how long a test run took, and, where a command fails, the number of a process
-that was killed and the name of sed's temporary file.
+It answers as mini-swe-agent shows it. Some parts of what a command says differ from run to run and
+are masked, so that trials can be compared: where the repository lies on this machine, how long a
+test run took, and, where a command fails, the number of a process that was killed and the name of
+sed's temporary file.
 """
 
-import json
 import re
-from collections.abc import Mapping
-from typing import Any
 
-from hfr_bench.model.terms import Landed
-from hfr_bench.shell.client import Executed, Recalled
+from hfr_bench.shell.client import Executed
 
-BASH, STATUS = "bash", "command_status"
-RAN_SINCE = "ran_since"
+BASH = "bash"
 SUBMIT = "COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"
 """The first line of what a command says that hands the work in (mini-swe-agent's convention)."""
 TESTBED = "/testbed"
@@ -48,43 +43,3 @@ def read_answer(body: str) -> tuple[int, str] | None:
     """(exit code, what it said) of an answer of `bash`; None if it is not whole."""
     found = _FRAME.fullmatch(body)
     return (int(found[1]), found[2]) if found else None
-
-
-def status(found: Recalled, where: str) -> str:
-    """What `command_status` answers."""
-    told: dict[str, Any] = {"started": found.runs, "ended": found.runs}
-    if found.state == "started":
-        told["ended"] = found.runs - 1
-    if found.executed is not None:
-        told["last"] = answer(found.executed, where)
-    return json.dumps(told)
-
-
-def landed(
-    predicate: str, before: str | None, after: str | None, _arguments: Mapping[str, Any]
-) -> Landed:
-    """Whether the command has run since `before`. Raises ValueError for another predicate.
-
-    Without a read made before, only a command that was never started is known not to have run.
-    """
-    if predicate != RAN_SINCE:
-        raise ValueError(f"no predicate {predicate!r}; there is: {RAN_SINCE}")
-    now, then = _counts(after), _counts(before)
-    if now is None:
-        return Landed.UNKNOWN
-    if now[0] == 0:
-        return Landed.ABSENT
-    if then is None or now[0] < then[0]:
-        return Landed.UNKNOWN
-    if now[0] == then[0]:
-        return Landed.ABSENT
-    return Landed.COMMITTED if now[1] == now[0] else Landed.UNKNOWN
-
-
-def _counts(body: str | None) -> tuple[int, int] | None:
-    try:
-        told = json.loads(body or "")
-        started, ended = told["started"], told["ended"]
-    except (ValueError, LookupError, TypeError):
-        return None
-    return (started, ended) if isinstance(started, int) and isinstance(ended, int) else None

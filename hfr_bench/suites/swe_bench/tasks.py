@@ -3,22 +3,15 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cache
-from pathlib import Path
 
-from pydantic import ValidationError
-
-from hfr_bench import content
-from hfr_bench.errors import BadInputError
 from hfr_bench.model.task import (
     ExpectedEffect,
-    FaultPoint,
     OracleStep,
     SealedTask,
     TaskSpec,
     ToolSpec,
 )
-from hfr_bench.model.terms import Layer
+from hfr_bench.suites._tools import fault_points
 from hfr_bench.suites.swe_bench.contracts import BASH, SUBMIT
 from hfr_bench.suites.swe_bench.levels import level_of
 from hfr_bench.suites.swe_bench.rows import Baked, Instance
@@ -42,16 +35,6 @@ class RepoTask:
     baked: Baked = field(repr=False)
 
 
-@cache
-def read_tools(path: Path) -> tuple[ToolSpec, ...]:
-    """A tools.yaml. Raises BadInputError naming each wrong key."""
-    try:
-        rows = content.read_yaml(path).items()
-        return tuple(ToolSpec.model_validate({"name": name} | row) for name, row in rows)
-    except ValidationError as error:
-        raise BadInputError(f"{path}: {content.explain(error)}") from error
-
-
 def public_task(
     instance: Instance,
     *,
@@ -70,7 +53,7 @@ def public_task(
         stratum=repo,
         deadline_s=deadline_s,
         tools=tuple(tools),
-        fault_points=_fault_points(tools),
+        fault_points=fault_points(tools),
         source_digest=source_digest,
     )
 
@@ -86,28 +69,6 @@ def sealed_task(
         oracle=tuple(OracleStep(actor="agent", tool=BASH, arguments={"command": c}) for c in steps),
         expected=_expected(steps, tools),
     )
-
-
-def _fault_points(specs: Sequence[ToolSpec]) -> tuple[FaultPoint, ...]:
-    """The models' roles, both tools, and the reads that a strategy makes for itself."""
-    points = [
-        FaultPoint(point=f"model:{role}", layer=Layer.MODEL, target="agent")
-        for role in ("agent", "compress")
-    ]
-    for tool in specs:
-        points.append(
-            FaultPoint(
-                point=f"tool:{tool.name}", layer=Layer.TOOL, target=tool.name, level=tool.level
-            )
-        )
-        if tool.reconcile is not None:
-            points += [
-                FaultPoint(
-                    point=f"{purpose}:{tool.name}", layer=Layer.TOOL, target=tool.reconcile.read
-                )
-                for purpose in ("prepare", "reconcile", "verify")
-            ]
-    return tuple(points)
 
 
 def _expected(commands: Sequence[str], tools: Sequence[ToolSpec]) -> tuple[ExpectedEffect, ...]:

@@ -20,6 +20,7 @@ from hfr_bench.model.attempt import Observation, Verdict
 from hfr_bench.model.task import TaskSpec
 from hfr_bench.model.terms import CheckLevel, SideEffect
 from hfr_bench.ports.verifier import Check
+from hfr_bench.shell.ran import landed
 from hfr_bench.suites._verifying import ByRules, Rules, judged, undecided
 from hfr_bench.suites.swe_bench.checks import (
     check_change,
@@ -27,7 +28,7 @@ from hfr_bench.suites.swe_bench.checks import (
     check_tests,
     visible_tests,
 )
-from hfr_bench.suites.swe_bench.contracts import BASH, SUBMIT, landed, read_answer
+from hfr_bench.suites.swe_bench.contracts import BASH, SUBMIT, read_answer
 from hfr_bench.suites.swe_bench.levels import level_of
 from hfr_bench.suites.swe_bench.looking import Project, Sight, look, read_look, run_tests
 from hfr_bench.suites.swe_bench.parsers import parser

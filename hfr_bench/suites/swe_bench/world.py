@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, Generic, Protocol, TypeVar
 
 from hfr_bench.model.attempt import Observation
@@ -9,9 +10,10 @@ from hfr_bench.model.trial import Grade
 from hfr_bench.ports.exposure import mark
 from hfr_bench.ports.suite import Execution, UserAct
 from hfr_bench.shell.client import Executed, Recalled
+from hfr_bench.shell.ran import STATUS, status
 from hfr_bench.suites._scripted import ScriptedUser
 from hfr_bench.suites.swe_bench import contracts
-from hfr_bench.suites.swe_bench.contracts import BASH, STATUS
+from hfr_bench.suites.swe_bench.contracts import BASH
 from hfr_bench.suites.swe_bench.grade import Outcome
 from hfr_bench.suites.swe_bench.grading import Grader
 from hfr_bench.suites.swe_bench.room import changed, graded_state
@@ -67,8 +69,9 @@ class RepoWorld(Generic[Task]):
         if not isinstance(command, str):
             return Execution(_seen("Error: `command` must be a text", refused=True))
         room = self._here()
+        shown = partial(contracts.answer, where=room.where)
         if tool == STATUS:
-            return Execution(_seen(contracts.status(room.recall(command), room.where)))
+            return Execution(_seen(status(room.recall(command), shown)))
         if tool != BASH:
             return Execution(_seen(f"Error: there is no tool {tool!r}", refused=True))
         done = room.run(command, self._timeout_s, mark(operation_id))
@@ -77,7 +80,7 @@ class RepoWorld(Generic[Task]):
         # A command that failed half way has not been refused: something of it is there.
         refused = done.exit_code != 0 and not moved
         code = -1 if done.exit_code is None else done.exit_code
-        seen = replace(_seen(contracts.answer(done, room.where), refused=refused), exit_code=code)
+        seen = replace(_seen(shown(done), refused=refused), exit_code=code)
         return Execution(seen, moved, graded_state(self._files))
 
     def user(self, task_id: str, act: UserAct) -> ScriptedUser:

@@ -10,13 +10,12 @@ from hfr_bench import content
 from hfr_bench.errors import BadInputError
 from hfr_bench.model.task import (
     ExpectedEffect,
-    FaultPoint,
     OracleStep,
     SealedTask,
     TaskSpec,
     ToolSpec,
 )
-from hfr_bench.model.terms import Layer
+from hfr_bench.suites._tools import fault_points
 
 SUITE = "tau2"
 
@@ -84,32 +83,6 @@ def _spec(domain: str, tool: Mapping[str, Any], row: Mapping[str, Any]) -> ToolS
         raise BadInputError(f"{where}: {content.explain(error)}") from error
 
 
-def fault_points(tools: tuple[ToolSpec, ...]) -> tuple[FaultPoint, ...]:
-    """The models' roles, every tool, and the reads that a strategy makes for itself.
-
-    No `verify:` among them: the suite ships no strategy-side checks.
-    """
-    points = [
-        FaultPoint(point=f"model:{role}", layer=Layer.MODEL, target="agent")
-        for role in ("agent", "compress")
-    ]
-    for tool in tools:
-        points.append(
-            FaultPoint(
-                point=f"tool:{tool.name}", layer=Layer.TOOL, target=tool.name, level=tool.level
-            )
-        )
-        if tool.reconcile is None:
-            continue
-        read = tool.reconcile.read
-        purposes = ("prepare", "reconcile") if tool.reconcile.needs_before else ("reconcile",)
-        points += [
-            FaultPoint(point=f"{purpose}:{tool.name}", layer=Layer.TOOL, target=read)
-            for purpose in purposes
-        ]
-    return tuple(points)
-
-
 def public_task(
     domain: str, row: Mapping[str, Any], policy: str, tools: tuple[ToolSpec, ...]
 ) -> TaskSpec:
@@ -123,7 +96,7 @@ def public_task(
         stratum=domain,
         deadline_s=float(manifest["deadline_s"]),
         tools=tools,
-        fault_points=fault_points(tools),
+        fault_points=fault_points(tools, checked=False),
         source_digest=row["digest"],
     )
 

@@ -1,29 +1,19 @@
-"""What the tools answer, and what a runtime may conclude from it."""
-
-import json
+"""What `bash` answers, and what a runtime may conclude from it."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hfr_bench.model.terms import Landed
-from hfr_bench.shell.client import Executed, Recalled
+from hfr_bench.shell.client import Executed
 from hfr_bench.suites.swe_bench.contracts import (
-    RAN_SINCE,
     answer,
-    landed,
     masked,
     read_answer,
-    status,
 )
 
 
 def ran(exit_code: int | None = 0, stdout: str = "", *, timed_out: bool = False) -> Executed:
     return Executed(exit_code, timed_out, stdout, "", 0, False, 0, 1, 1, False)
-
-
-def counts(started: int, ended: int) -> str:
-    return json.dumps({"started": started, "ended": ended})
 
 
 @given(st.text(), st.integers(0, 255))
@@ -70,41 +60,3 @@ def test_a_command_that_was_ended_says_so() -> None:
         -1,
         "a\nThe command was ended at its timeout.\n",
     )
-
-
-@pytest.mark.parametrize(
-    ("state", "runs", "told"),
-    [("absent", 0, (0, 0)), ("started", 3, (3, 2)), ("done", 2, (2, 2))],
-)
-def test_the_status_counts_what_began_and_what_ended(
-    state: str, runs: int, told: tuple[int, int]
-) -> None:
-    executed = ran() if state == "done" else None
-    found = json.loads(status(Recalled(state, runs, executed), "/x"))  # type: ignore[arg-type]
-    assert (found["started"], found["ended"]) == told
-    assert ("last" in found) is (state == "done")
-
-
-@pytest.mark.parametrize(
-    ("before", "after", "is_landed"),
-    [
-        (counts(0, 0), counts(0, 0), Landed.ABSENT),
-        (counts(0, 0), counts(1, 1), Landed.COMMITTED),
-        (counts(0, 0), counts(1, 0), Landed.UNKNOWN),  # it runs, or was ended in its midst
-        (counts(2, 2), counts(2, 2), Landed.ABSENT),
-        (counts(2, 2), counts(3, 3), Landed.COMMITTED),
-        (counts(3, 3), counts(1, 1), Landed.UNKNOWN),  # another sandbox
-        (None, counts(0, 0), Landed.ABSENT),
-        (None, counts(1, 1), Landed.UNKNOWN),
-        (counts(0, 0), None, Landed.UNKNOWN),
-        (counts(0, 0), "nonsense", Landed.UNKNOWN),
-        (counts(0, 0), '{"started": "1", "ended": 1}', Landed.UNKNOWN),
-    ],
-)
-def test_whether_it_has_run_since(before: str | None, after: str | None, is_landed: Landed) -> None:
-    assert landed(RAN_SINCE, before, after, {}) is is_landed
-
-
-def test_an_unknown_predicate_is_refused() -> None:
-    with pytest.raises(ValueError, match="no predicate 'other'; there is: ran_since"):
-        landed("other", None, None, {})

@@ -15,6 +15,7 @@ from hfr_bench.model.terms import Landed, SideEffect
 from hfr_bench.ports.diagnosis import Diagnosis
 from hfr_bench.ports.exposure import Exposure
 from hfr_bench.ports.sandbox import Sandbox, ToolHost
+from hfr_bench.suites._selecting import check_one_way
 from hfr_bench.suites.agentbench.dbbench import contracts, image
 from hfr_bench.suites.agentbench.dbbench.catalog import (
     OWN,
@@ -30,7 +31,6 @@ from hfr_bench.suites.agentbench.dbbench.levels import level_of
 from hfr_bench.suites.agentbench.dbbench.statements import read
 from hfr_bench.suites.agentbench.dbbench.verifier import SqlVerifier
 from hfr_bench.suites.agentbench.dbbench.world import DbWorld
-from hfr_bench.suites.agentbench.points import one_of_two
 from hfr_bench.suites.agentbench.source import ROOT
 
 EXPOSURE = Exposure(bears=frozenset({Breakage.PAUSE}))
@@ -68,7 +68,7 @@ class DbSuite:
         self._checked = False
 
     def select(self, selection: SuiteSelection) -> tuple[TaskSpec, ...]:
-        one_of_two(self.name, selection)
+        check_one_way(self.name, selection)
         self._check_host()
         if selection.pool:
             return tuple(task.public for task in self._pool(selection.pool))

@@ -10,11 +10,11 @@ from typing import Any
 from hfr_bench import content
 from hfr_bench.model.record import digest
 from hfr_bench.model.task import ExpectedEffect, OracleStep, SealedTask, TaskSpec, ToolSpec
+from hfr_bench.suites._tools import fault_points, read_tools
 from hfr_bench.suites.agentbench.dbbench.contracts import COMMIT, EXECUTE
 from hfr_bench.suites.agentbench.dbbench.levels import level_of, natural_key
 from hfr_bench.suites.agentbench.dbbench.rows import DbRow, Table, read_row
 from hfr_bench.suites.agentbench.dbbench.statements import Statement, read
-from hfr_bench.suites.agentbench.points import fault_points, read_tools
 from hfr_bench.suites.agentbench.source import checkout, json_lines
 
 OWN, UPSTREAM = "db_mini", "dbbench"

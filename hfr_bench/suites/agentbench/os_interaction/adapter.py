@@ -13,14 +13,16 @@ from hfr_bench.model.task import OracleStep, Probe, SealedTask, TaskSpec
 from hfr_bench.model.terms import Landed, SideEffect
 from hfr_bench.ports.diagnosis import Diagnosis
 from hfr_bench.ports.sandbox import Sandbox
-from hfr_bench.suites.agentbench.os_interaction import catalog, contracts, image
+from hfr_bench.shell import ran
+from hfr_bench.shell.ran import STATUS
+from hfr_bench.suites._selecting import check_one_way
+from hfr_bench.suites.agentbench.os_interaction import catalog, image
 from hfr_bench.suites.agentbench.os_interaction.catalog import DEV, OWN, UPSTREAM, OsTask
-from hfr_bench.suites.agentbench.os_interaction.contracts import BASH, STATUS
+from hfr_bench.suites.agentbench.os_interaction.contracts import BASH
 from hfr_bench.suites.agentbench.os_interaction.levels import level_of
 from hfr_bench.suites.agentbench.os_interaction.room import OsRoom
 from hfr_bench.suites.agentbench.os_interaction.verifier import ScriptVerifier
 from hfr_bench.suites.agentbench.os_interaction.world import EXPOSURE, OsWorld
-from hfr_bench.suites.agentbench.points import one_of_two
 from hfr_bench.suites.agentbench.source import ROOT
 
 _KINDS = ("answer", "found", "state")
@@ -48,7 +50,7 @@ class OsSuite:
         self._checked = False
 
     def select(self, selection: SuiteSelection) -> tuple[TaskSpec, ...]:
-        one_of_two(self.name, selection)
+        check_one_way(self.name, selection)
         self._check_host()
         if selection.pool:
             return tuple(task.public for task in self._pool(selection.pool))
@@ -82,7 +84,7 @@ class OsSuite:
     def landed(
         self, predicate: str, before: str | None, after: str | None, arguments: Mapping[str, Any]
     ) -> Landed:
-        return contracts.landed(predicate, before, after, arguments)
+        return ran.landed(predicate, before, after, arguments)
 
     def level_of(self, tool: str, arguments: Mapping[str, Any]) -> SideEffect | None:
         """Of this very script; None where the tool's own stands."""

@@ -12,10 +12,10 @@ from hfr_bench import content
 from hfr_bench.errors import BadInputError
 from hfr_bench.model.record import digest
 from hfr_bench.model.task import ExpectedEffect, OracleStep, SealedTask, TaskSpec, ToolSpec
+from hfr_bench.suites._tools import fault_points, read_tools
 from hfr_bench.suites.agentbench.os_interaction.contracts import ANSWER, BASH, FINISH
 from hfr_bench.suites.agentbench.os_interaction.levels import level_of
 from hfr_bench.suites.agentbench.os_interaction.rows import OsRow, read_row
-from hfr_bench.suites.agentbench.points import fault_points, read_tools
 from hfr_bench.suites.agentbench.source import checkout, json_objects
 
 OWN, UPSTREAM = "os_mini", "os_interaction"

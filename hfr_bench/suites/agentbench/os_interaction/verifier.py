@@ -7,8 +7,9 @@ from hfr_bench.model.attempt import Observation
 from hfr_bench.model.task import TaskSpec
 from hfr_bench.model.terms import SideEffect
 from hfr_bench.ports.verifier import Check
+from hfr_bench.shell.ran import landed
 from hfr_bench.suites._verifying import ByRules, Rules
-from hfr_bench.suites.agentbench.os_interaction.contracts import BASH, EMPTY, SAID, landed
+from hfr_bench.suites.agentbench.os_interaction.contracts import BASH, EMPTY, SAID
 from hfr_bench.suites.agentbench.os_interaction.levels import level_of
 from hfr_bench.suites.agentbench.os_interaction.world import ENDS
 

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, cast
 
 from hfr_bench.errors import InfrastructureError
@@ -14,10 +15,11 @@ from hfr_bench.model.trial import Grade
 from hfr_bench.ports.exposure import Exposure, mark
 from hfr_bench.ports.sandbox import FaultyHost
 from hfr_bench.ports.suite import Execution, UserAct
+from hfr_bench.shell.ran import STATUS, status
 from hfr_bench.suites._scripted import ScriptedUser
 from hfr_bench.suites.agentbench.os_interaction import contracts
 from hfr_bench.suites.agentbench.os_interaction.catalog import OsTask
-from hfr_bench.suites.agentbench.os_interaction.contracts import ANSWER, BASH, FINISH, STATUS
+from hfr_bench.suites.agentbench.os_interaction.contracts import ANSWER, BASH, FINISH
 from hfr_bench.suites.agentbench.os_interaction.levels import level_of
 from hfr_bench.suites.agentbench.os_interaction.room import OsRoom
 from hfr_bench.suites.agentbench.os_interaction.rows import Match, OsRow
@@ -78,8 +80,9 @@ class OsWorld:
         if not isinstance(script, str) or "\0" in script:
             return self._refused("`script` must be a text")
         room = self._here()
+        shown = partial(contracts.answer, where=room.scratch)
         if tool == STATUS:
-            return self._seen(contracts.status(room.recall(script), room.scratch))
+            return self._seen(status(room.recall(script), shown))
         done = room.run(script, self._timeout_s, mark(operation_id))
         before, self._files = self._files, room.state()
         names = sorted(before.keys() | self._files.keys())
@@ -88,7 +91,7 @@ class OsWorld:
         # was to take away what is not there has done nothing, whatever it says.
         idle = not moved and level_of(script) is SideEffect.IRREVERSIBLE
         refused = idle or (done.exit_code != 0 and not moved)
-        seen = self._seen(contracts.answer(done, room.scratch), moved, refused=refused)
+        seen = self._seen(shown(done), moved, refused=refused)
         code = -1 if done.exit_code is None else done.exit_code
         return _with_code(seen, code)
 

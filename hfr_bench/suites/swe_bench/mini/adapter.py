@@ -15,8 +15,8 @@ from hfr_bench.model.terms import Landed, SideEffect
 from hfr_bench.ports.diagnosis import Diagnosis
 from hfr_bench.ports.exposure import Exposure
 from hfr_bench.ports.sandbox import FaultyHost, Sandbox
+from hfr_bench.shell import ran
 from hfr_bench.suites._selecting import chosen
-from hfr_bench.suites.swe_bench import contracts
 from hfr_bench.suites.swe_bench.grade import GRADER
 from hfr_bench.suites.swe_bench.grading import Grader
 from hfr_bench.suites.swe_bench.mini import catalog
@@ -97,7 +97,7 @@ class SweMiniSuite:
     def landed(
         self, predicate: str, before: str | None, after: str | None, arguments: Mapping[str, Any]
     ) -> Landed:
-        return contracts.landed(predicate, before, after, arguments)
+        return ran.landed(predicate, before, after, arguments)
 
     def level_of(self, tool: str, arguments: Mapping[str, Any]) -> SideEffect | None:
         """Of this very command; None where the tool's own stands."""

@@ -10,10 +10,11 @@ from hfr_bench import content
 from hfr_bench.errors import BadInputError
 from hfr_bench.model.record import digest, text_digest
 from hfr_bench.model.task import ToolSpec
+from hfr_bench.suites._tools import read_tools
 from hfr_bench.suites.swe_bench.load import load
 from hfr_bench.suites.swe_bench.looking import Project
 from hfr_bench.suites.swe_bench.rows import Instance
-from hfr_bench.suites.swe_bench.tasks import RepoTask, public_task, read_tools, sealed_task
+from hfr_bench.suites.swe_bench.tasks import RepoTask, public_task, sealed_task
 
 SUITE = "swe_mini"
 

@@ -4,15 +4,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any
-
-from pydantic import ValidationError
 
 from hfr_bench import content
 from hfr_bench.errors import BadInputError
 from hfr_bench.model.task import ToolSpec
 from hfr_bench.model.terms import SideEffect
 from hfr_bench.model.web import Route
+from hfr_bench.suites._tools import short_tool
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,17 +80,4 @@ def read_buttons(path: Path) -> dict[str, Button]:
 
 def read_tools(path: Path) -> tuple[ToolSpec, ...]:
     """A tools.yaml. Raises BadInputError naming each wrong key."""
-    made = []
-    for name, row in content.read_yaml(path).items():
-        schema = {
-            "type": "object",
-            "properties": row["parameters"],
-            "required": row.get("required", []),
-            "additionalProperties": False,
-        }
-        rest: dict[str, Any] = {key: value for key, value in row.items() if key != "required"}
-        try:
-            made.append(ToolSpec.model_validate({"name": name, **rest, "parameters": schema}))
-        except ValidationError as error:
-            raise BadInputError(f"{path}: {name}: {content.explain(error)}") from error
-    return tuple(made)
+    return tuple(short_tool(path, name, row) for name, row in content.read_yaml(path).items())

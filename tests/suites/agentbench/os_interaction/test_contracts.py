@@ -1,14 +1,9 @@
-"""What the shell's tools answer, and whether a script has run."""
+"""What `bash_action` answers."""
 
-import json
 from typing import Any
 
-import pytest
-
-from hfr_bench.model.terms import Landed
-from hfr_bench.shell.client import Executed, Recalled
+from hfr_bench.shell.client import Executed
 from hfr_bench.suites.agentbench.os_interaction import contracts
-from hfr_bench.suites.agentbench.os_interaction.contracts import RAN_SINCE, landed
 
 
 def executed(stdout: str, **more: Any) -> Executed:
@@ -35,40 +30,3 @@ def test_where_the_scratch_folder_lies_is_masked() -> None:
 def test_a_script_that_was_ended_says_so() -> None:
     done = executed("", exit_code=None, timed_out=True)
     assert contracts.answer(done, "/x").endswith("The command was ended at its timeout.")
-
-
-def told(started: int, ended: int) -> str:
-    return json.dumps({"started": started, "ended": ended})
-
-
-@pytest.mark.parametrize(
-    ("before", "after", "expected"),
-    [
-        (told(0, 0), told(1, 1), "committed"),
-        (told(1, 1), told(2, 2), "committed"),
-        (told(1, 1), told(2, 1), "unknown"),  # under way
-        (told(1, 1), told(1, 1), "absent"),
-        (None, told(0, 0), "absent"),
-        (None, told(1, 1), "unknown"),
-        (told(2, 2), told(1, 1), "unknown"),
-        (told(0, 0), None, "unknown"),
-        (told(0, 0), "Error", "unknown"),
-        (told(0, 0), "[1]", "unknown"),
-    ],
-)
-def test_ran_since(before: str | None, after: str | None, expected: str) -> None:
-    assert landed(RAN_SINCE, before, after, {}) is Landed(expected)
-
-
-def test_another_predicate_is_refused() -> None:
-    with pytest.raises(ValueError, match="there is: ran_since"):
-        landed("other", None, None, {})
-
-
-def test_a_run_that_has_not_ended_is_not_counted_as_ended() -> None:
-    assert json.loads(contracts.status(Recalled("started", 2, None), "/x")) == {
-        "started": 2,
-        "ended": 1,
-    }
-    done = json.loads(contracts.status(Recalled("done", 1, executed("a")), "/x"))
-    assert done["last"] == "The output of the OS:\n\na"

@@ -16,7 +16,7 @@ from hfr_bench.model.task import ExpectedEffect
 from hfr_bench.model.terms import CheckLevel, Landed
 from hfr_bench.model.trace import TraceEvent
 from hfr_bench.ports.verifier import Check
-from hfr_bench.suites.swe_bench.contracts import RAN_SINCE
+from hfr_bench.shell.ran import RAN_SINCE
 from hfr_bench.suites.swe_bench.mini import SweMiniSuite, catalog
 from hfr_bench.suites.swe_bench.mini.catalog import MiniTask
 from hfr_bench.testing.bench import FakeScope, planned_row
