@@ -1,6 +1,6 @@
 """Small HTTP servers of our own: a daemon thread with an event loop, bound to loopback.
 
-Gateway and rehearsal server are plugs that may not know each other; this is what they share.
+Gateway, proxies and model servers are plugs that may not know each other; this is what they share.
 """
 
 import asyncio
@@ -21,6 +21,8 @@ Answer = TypeVar("Answer")
 Handler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 
 _JOIN_S = 5.0
+_START_S = 10.0
+_STOP_S = 5.0
 
 
 class LoopThread:
@@ -59,3 +61,27 @@ async def listen(handler: Handler, port: int = 0) -> tuple[web.ServerRunner, int
         await runner.cleanup()
         raise
     return runner, int(runner.addresses[0][1])
+
+
+class Served:
+    """A handler on a free loopback port, in a loop thread of its own, until `close`.
+
+    `port`: where it listens. Raises OSError if no port can be bound.
+    """
+
+    def __init__(self, handler: Handler, name: str) -> None:
+        self._loop = LoopThread(name)
+        self._runner: web.ServerRunner | None = None
+        try:
+            self._runner, self.port = self._loop.call(listen(handler), _START_S)
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Hang up and end the thread. Once."""
+        try:
+            if self._runner is not None:
+                self._loop.call(self._runner.cleanup(), _STOP_S)
+        finally:
+            self._loop.close()

@@ -6,41 +6,20 @@ guest's in-flight requests touch is touched in the loop's thread only, so nothin
 
 import asyncio
 import contextlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from aiohttp import web
 from multidict import CIMultiDict
 
+from hfr_bench import passing
 from hfr_bench.injectors._trail import Coordinate, Trails
+from hfr_bench.passing import UnderWay
 from hfr_bench.ports.injector import Scene
 
 PREFIX = "x-hfr-"
 BODY_LIMIT = 64 * 1024 * 1024
 _DIGITS = 18
-
-# RFC 9110 §7.6.1: meant for one connection only. The lengths and encodings are set anew for the
-# body that is really sent; `server` and `date` are the proxy's own, so that a served fault
-# cannot be told from a forwarded answer by them.
-_HOP = frozenset(
-    {
-        "connection",
-        "keep-alive",
-        "proxy-authenticate",
-        "proxy-authorization",
-        "proxy-connection",
-        "te",
-        "trailer",
-        "transfer-encoding",
-        "upgrade",
-        "host",
-        "content-length",
-        "content-encoding",
-        "server",
-        "date",
-    }
-)
 
 
 async def read_body(request: web.BaseRequest) -> bytes | None:
@@ -56,22 +35,7 @@ async def read_body(request: web.BaseRequest) -> bytes | None:
 
 def passable(headers: Mapping[str, str], *, coordinates: bool) -> CIMultiDict[str]:
     """The headers that a proxy may pass on; `x-hfr-*` only where they belong."""
-    named = headers.get("connection", "").lower()
-    once = {name.strip() for name in named.split(",")} if named else ()
-    kept = []
-    for name, value in headers.items():
-        low = name.lower()
-        if low in _HOP or low in once or (not coordinates and low.startswith(PREFIX)):
-            continue
-        kept.append((name, value))
-    return CIMultiDict(kept)
-
-
-def hang_up(request: web.BaseRequest) -> web.Response:
-    """Really close the socket, without an answer; what is returned is never sent."""
-    if request.transport is not None:
-        request.transport.abort()
-    return web.Response()
+    return passing.passable(headers, without="" if coordinates else PREFIX)
 
 
 @dataclass(slots=True)
@@ -80,26 +44,18 @@ class Guest:
 
     scene: Scene
     gone: asyncio.Event = field(default_factory=asyncio.Event)
-    _tasks: set[asyncio.Task[Any]] = field(default_factory=set)
+    _flight: UnderWay = field(default_factory=UnderWay)
     _trails: Trails = field(default_factory=Trails)
 
-    @contextlib.contextmanager
-    def under_way(self) -> Iterator[None]:
+    def under_way(self) -> contextlib.AbstractContextManager[None]:
         """Around one request, so that leaving waits for it."""
-        task = asyncio.current_task()
-        assert task is not None
-        self._tasks.add(task)
-        try:
-            yield
-        finally:
-            self._tasks.discard(task)
+        return self._flight.one()
 
     async def drain(self, limit_s: float) -> None:
         """Wake what stalls, wait for what is in flight, cancel what is still there at the end."""
         self.gone.set()
-        if self._tasks:
-            await asyncio.wait(set(self._tasks), timeout=limit_s)
-        for task in (late := set(self._tasks)):
+        await self._flight.ended(limit_s)
+        for task in (late := set(self._flight.tasks)):
             task.cancel()
         await asyncio.gather(*late, return_exceptions=True)
 

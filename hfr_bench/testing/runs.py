@@ -8,7 +8,11 @@ import time
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from hfr_bench.lab.register import load
+from hfr_bench.lab.store import Store
+from hfr_bench.model.trial import TrialResult
 from hfr_bench.owner import run_id
 
 SMALL = """\
@@ -40,6 +44,22 @@ def new(folder: Path, text: str = CONTAINED) -> Path:
     (folder / "prereg.yaml").write_text(text)
     assert cli("freeze", folder).returncode == 0
     return folder
+
+
+def written(folder: Path, text: str, matrix: str) -> Path:
+    """An experiment's folder with its preregistration and the matrix of its own that it names."""
+    (folder / "matrices").mkdir(parents=True)
+    (folder / "prereg.yaml").write_text(text)
+    (folder / "matrices" / f"{yaml.safe_load(matrix)['name']}.yaml").write_text(matrix)
+    return folder
+
+
+def results(folder: Path, arm: str) -> list[TrialResult]:
+    """How the trials of an arm ended, its controls left out."""
+    planned = {row.trial.trial_id for row in load(folder).plan if row.control is None}
+    store = Store(folder)
+    found = [store.check(file).result for file in store.files()]
+    return [r for r in found if r is not None and r.arm == arm and r.trial_id in planned]
 
 
 def unrun(folder: Path) -> Path:

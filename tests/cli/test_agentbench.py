@@ -7,8 +7,7 @@ import pytest
 
 from hfr_bench.cli.main import run
 from hfr_bench.lab.register import load
-from hfr_bench.lab.store import Store
-from hfr_bench.model.trial import TrialResult
+from hfr_bench.testing.runs import results, written
 
 PREREG = """\
 v: 1
@@ -56,20 +55,11 @@ mixes:
 
 def play(folder: Path, suite: str, tasks: str, matrix: str, arms: str) -> Path:
     """The experiment, frozen and run to the end."""
-    (folder / "matrices").mkdir(parents=True)
     chosen = PREREG.format(suite=suite, tasks=tasks, matrix=matrix, arms=arms)
-    (folder / "prereg.yaml").write_text(chosen)
-    (folder / "matrices" / "lost.yaml").write_text(MATRIX)
+    written(folder, chosen, MATRIX)
     assert run(["freeze", str(folder), "--sandbox", "process"]) == 0
     assert run(["run", str(folder), "--sandbox", "process"]) == 0
     return folder
-
-
-def results(folder: Path, arm: str) -> list[TrialResult]:
-    planned = {row.trial.trial_id for row in load(folder).plan if row.control is None}
-    store = Store(folder)
-    found = [store.check(file).result for file in store.files()]
-    return [r for r in found if r is not None and r.arm == arm and r.trial_id in planned]
 
 
 def test_blind_resend_doubles_rows_and_oracle_recovery_does_not(tmp_path: Path) -> None:

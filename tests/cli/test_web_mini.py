@@ -6,9 +6,7 @@ from pathlib import Path
 import pytest
 
 from hfr_bench.cli.main import run
-from hfr_bench.lab.register import load
-from hfr_bench.lab.store import Store
-from hfr_bench.model.trial import TrialResult
+from hfr_bench.testing.runs import results, written
 
 pytestmark = pytest.mark.slow  # test_web_mini_http.py goes the same way, and further
 
@@ -41,20 +39,10 @@ mixes:
 @pytest.fixture(scope="module")
 def lost_clicks(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The experiment, frozen and run to the end."""
-    folder = tmp_path_factory.mktemp("web") / "lost"
-    (folder / "matrices").mkdir(parents=True)
-    (folder / "prereg.yaml").write_text(PREREG)
-    (folder / "matrices" / "lost_clicks.yaml").write_text(MATRIX)
+    folder = written(tmp_path_factory.mktemp("web") / "lost", PREREG, MATRIX)
     assert run(["freeze", str(folder)]) == 0
     assert run(["run", str(folder), "--sandbox", "process"]) == 0
     return folder
-
-
-def results(folder: Path, arm: str) -> list[TrialResult]:
-    planned = {row.trial.trial_id for row in load(folder).plan if row.control is None}
-    store = Store(folder)
-    found = [store.check(file).result for file in store.files()]
-    return [r for r in found if r is not None and r.arm == arm and r.trial_id in planned]
 
 
 def test_blind_resend_doubles_in_the_database_and_oracle_recovery_does_not(

@@ -7,6 +7,7 @@ import pytest
 from hfr_bench.cli.main import run
 from hfr_bench.lab.store import Store
 from hfr_bench.model.trial import Outcome
+from hfr_bench.testing.runs import written
 
 PREREG = """\
 v: 1
@@ -37,10 +38,7 @@ mixes:
 @pytest.fixture(scope="module")
 def lost_forms(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The experiment, frozen and run to the end."""
-    folder = tmp_path_factory.mktemp("webhttp") / "lost"
-    (folder / "matrices").mkdir(parents=True)
-    (folder / "prereg.yaml").write_text(PREREG)
-    (folder / "matrices" / "lost_forms.yaml").write_text(MATRIX)
+    folder = written(tmp_path_factory.mktemp("webhttp") / "lost", PREREG, MATRIX)
     assert run(["freeze", str(folder)]) == 0
     assert run(["run", str(folder), "--sandbox", "process"]) == 0
     return folder

@@ -18,13 +18,14 @@ from aiohttp import web
 from multidict import CIMultiDict
 
 from hfr_bench.faults.mcp import Reply, Surface
-from hfr_bench.injectors._wire import BODY_LIMIT, hang_up, passable, read_body
+from hfr_bench.injectors._wire import BODY_LIMIT, passable, read_body
 from hfr_bench.injectors.mcp import messages
 from hfr_bench.injectors.mcp.boundary import Boundary
 from hfr_bench.injectors.mcp.exchange import Call, Instead, Passed, Refused
 from hfr_bench.injectors.mcp.messages import ToolRequest
 from hfr_bench.injectors.mcp.post import STREAM, Post
 from hfr_bench.injectors.mcp.traffic import Traffic
+from hfr_bench.passing import hang_up
 
 SESSION = "mcp-session-id"
 _OURS = {"server": "hfr-bench"}

@@ -12,10 +12,11 @@ from typing import Any
 import aiohttp
 from aiohttp import web
 
-from hfr_bench.injectors._wire import hang_up, passable
+from hfr_bench.injectors._wire import passable
 from hfr_bench.injectors.mcp import messages
 from hfr_bench.injectors.mcp.exchange import SERVER_GONE, Answer
 from hfr_bench.injectors.mcp.messages import Events, ToolRequest
+from hfr_bench.passing import hang_up
 
 Ask = Callable[[web.BaseRequest, bytes], AbstractAsyncContextManager[aiohttp.ClientResponse]]
 """Sends a client's request to the server, with another body."""

@@ -7,17 +7,16 @@ kept is closed without an answer; over a new one it does not.
 import asyncio
 import contextlib
 import socket
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 import aiohttp
 from aiohttp import web
 from multidict import CIMultiDict
-from yarl import URL
 
 from hfr_bench.faults.web import Effect, effect_lands
 from hfr_bench.injectors._trail import Coordinate
-from hfr_bench.injectors._wire import BODY_LIMIT, hang_up, passable, read_body
+from hfr_bench.injectors._wire import BODY_LIMIT, passable, read_body
 from hfr_bench.injectors.web.edits import edited
 from hfr_bench.injectors.web.stage import Stage
 from hfr_bench.loopback import Handler, listen
@@ -25,9 +24,8 @@ from hfr_bench.model.effects import Stale
 from hfr_bench.model.record import text_digest
 from hfr_bench.model.schedule import Close, Cut, FaultEvent, Respond, Rewrite, Stall
 from hfr_bench.model.web import Cookieless, Discard, Meddle, Route, WebHit, address
+from hfr_bench.passing import ERRORS, UnderWay, ask, hang_up, site_client
 
-_ERRORS = (aiohttp.ClientError, TimeoutError, OSError)
-_CONNECT_S = 10.0
 _TEXTS = ("text/html", "text/css", "application/javascript", "application/json")
 
 
@@ -84,21 +82,13 @@ class Front:
     addresses: dict[str, str] = field(default_factory=dict)
     _client: aiohttp.ClientSession | None = None
     _runners: list[web.ServerRunner] = field(default_factory=list)
-    _tasks: set[asyncio.Task[object]] = field(default_factory=set)
+    _flight: UnderWay = field(default_factory=UnderWay)
     _gone: asyncio.Event = field(default_factory=asyncio.Event)
     _held: dict[str, socket.socket] = field(default_factory=dict)
 
     async def start(self) -> dict[str, str]:
         """Listen; returns the addresses that take the sites' places. Raises OSError."""
-        # One connection a request: nothing is sent again because a kept one had gone stale.
-        connector = aiohttp.TCPConnector(limit=0, force_close=True)
-        timeout = aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT_S)
-        self._client = aiohttp.ClientSession(
-            connector=connector,
-            timeout=timeout,
-            cookie_jar=aiohttp.DummyCookieJar(),
-            skip_auto_headers=("user-agent", "accept", "content-type", "accept-encoding"),
-        )
+        self._client = site_client()
         for site in self.sites:
             runner, port = await listen(self._handler(site))
             self._runners.append(runner)
@@ -138,11 +128,9 @@ class Front:
         self._gone.set()
         for site in tuple(self._held):
             await self.admit(site)
-        if waiting := set(self._tasks):
-            _, late = await asyncio.wait(waiting, timeout=limit_s)
-            for task in late:
-                task.cancel()
-            await asyncio.gather(*late, return_exceptions=True)
+        for task in (late := await self._flight.ended(limit_s)):
+            task.cancel()
+        await asyncio.gather(*late, return_exceptions=True)
         self.stage = None
 
     async def stop(self, limit_s: float) -> None:
@@ -156,20 +144,10 @@ class Front:
 
     def _handler(self, site: str) -> Handler:
         async def handle(request: web.BaseRequest) -> web.StreamResponse:
-            with self._under_way():
+            with self._flight.one():
                 return await self._handle(site, request)
 
         return handle
-
-    @contextlib.contextmanager
-    def _under_way(self) -> Iterator[None]:
-        task = asyncio.current_task()
-        assert task is not None
-        self._tasks.add(task)
-        try:
-            yield
-        finally:
-            self._tasks.discard(task)
 
     async def _handle(self, site: str, request: web.BaseRequest) -> web.StreamResponse:
         body = await read_body(request)
@@ -255,22 +233,14 @@ class Front:
         headers.popall("cookie", None)
         if cookies:
             headers["cookie"] = cookies
-        for name in ("referer", "origin"):
-            if name in headers:
-                headers[name] = headers[name].replace(ours, origin, 1)
-        headers["accept-encoding"] = "identity"
-        url = URL(f"{origin}{request.raw_path}", encoded=True)
         assert self._client is not None
         try:
-            async with self._client.request(
-                request.method, url, data=body or None, headers=headers, allow_redirects=False
-            ) as found:
-                raw = await found.read()
+            said = await ask(self._client, request, body, headers, origin=origin, ours=ours)
         except aiohttp.ClientConnectorError:
             return None, False
-        except _ERRORS:
+        except ERRORS:
             return None, True
-        return _ours(Answer(found.status, _passed(found.headers), raw), origin, ours), True
+        return _ours(Answer(said.status, _passed(said.headers), said.body), origin, ours), True
 
     async def _answered(self, passing: Passing, effect: Respond | Discard) -> web.Response:
         """An answer that is not the site's."""

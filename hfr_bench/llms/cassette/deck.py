@@ -10,13 +10,11 @@ from collections.abc import Mapping
 from aiohttp import web
 
 from hfr_bench.llms.cassette.player import Player
-from hfr_bench.loopback import LoopThread, listen
+from hfr_bench.loopback import Served
 from hfr_bench.model.cassette import Heard
 from hfr_bench.model.record import text_digest
 from hfr_bench.ports.tape import TAPE
 
-_START_S = 10.0
-_STOP_S = 5.0
 _STREAM = "text/event-stream"
 
 
@@ -28,21 +26,12 @@ class Deck:
 
     def __init__(self, players: Mapping[str, Player]) -> None:
         self._players = players
-        self._loop = LoopThread("hfr-cassette")
-        self._runner: web.ServerRunner | None = None
-        try:
-            self._runner, self.port = self._loop.call(listen(self._handle), _START_S)
-        except BaseException:
-            self.close()
-            raise
+        self._served = Served(self._handle, "hfr-cassette")
+        self.port = self._served.port
 
     def close(self) -> None:
         """Hang up and end the thread."""
-        try:
-            if self._runner is not None:
-                self._loop.call(self._runner.cleanup(), _STOP_S)
-        finally:
-            self._loop.close()
+        self._served.close()
 
     async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
         body = await request.content.read()

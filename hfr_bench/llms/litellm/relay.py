@@ -21,15 +21,13 @@ from aiohttp import web
 from hfr_bench.llms.litellm.passage import REQUEST_ID, Passage, Passages
 from hfr_bench.llms.litellm.prices import Price
 from hfr_bench.llms.litellm.provider import Answer, OrganicError
-from hfr_bench.loopback import LoopThread, listen
+from hfr_bench.loopback import Served
 from hfr_bench.ports.llm import ABSORBED
 
 PATH = "/v1/chat/completions"
 ORGANIC_WAIT = "x-hfr-organic-wait-us"
 TIMEOUT_S = 600.0  # of a foreign agent's request, which does not tell its own
 _THREADS = 64
-_START_S = 10.0
-_STOP_S = 5.0
 _LOG = logging.getLogger(__name__)
 
 Complete = Callable[[Mapping[str, Any], float], Answer]
@@ -69,22 +67,15 @@ class Relay:
         self._bounds = bounds
         self._closing = threading.Event()
         self._threads = ThreadPoolExecutor(_THREADS, "hfr-litellm")
-        self._loop = LoopThread("hfr-relay")
-        self._runner: web.ServerRunner | None = None
-        try:
-            self._runner, self.port = self._loop.call(listen(self._handle), _START_S)
-        except BaseException:
-            self.close()
-            raise
+        self._served = Served(self._handle, "hfr-relay")
+        self.port = self._served.port
 
     def close(self) -> None:
         """Stop waiting, hang up on what is under way, end the threads."""
         self._closing.set()
         try:
-            if self._runner is not None:
-                self._loop.call(self._runner.cleanup(), _STOP_S)
+            self._served.close()
         finally:
-            self._loop.close()
             self._threads.shutdown(wait=False, cancel_futures=True)
 
     def carry(self, request: Mapping[str, Any], passage: Passage) -> Answer | None:

@@ -3,11 +3,9 @@
 from aiohttp import web
 
 from hfr_bench.llms.rehearsal.answer import Desk, Reply, refuse
-from hfr_bench.loopback import LoopThread, listen
+from hfr_bench.loopback import Served
 
 PATH = "/v1/chat/completions"
-_START_S = 10.0
-_STOP_S = 5.0
 
 
 class Server:
@@ -15,20 +13,11 @@ class Server:
 
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
-        self._loop = LoopThread("hfr-rehearsal")
-        self._runner: web.ServerRunner | None = None
-        try:
-            self._runner, self.port = self._loop.call(listen(self._handle), _START_S)
-        except BaseException:
-            self.close()
-            raise
+        self._served = Served(self._handle, "hfr-rehearsal")
+        self.port = self._served.port
 
     def close(self) -> None:
-        try:
-            if self._runner is not None:
-                self._loop.call(self._runner.cleanup(), _STOP_S)
-        finally:
-            self._loop.close()
+        self._served.close()
 
     async def _handle(self, request: web.BaseRequest) -> web.Response:
         if request.path != PATH:

@@ -7,35 +7,26 @@ A browser does not know whether a form was carried out whose answer it never saw
 does. The relay injects nothing and sends nothing twice: one connection a request, ended by it.
 """
 
-import asyncio
 import contextlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from http.cookies import CookieError, SimpleCookie
 from urllib.parse import urlsplit
 
 import aiohttp
 from aiohttp import web
 from multidict import CIMultiDict
-from yarl import URL
 
 from hfr_bench.errors import InfrastructureError
 from hfr_bench.loopback import Handler, LoopThread, listen
+from hfr_bench.passing import ERRORS, UnderWay, ask, hang_up, passable, site_client
 from hfr_bench.suites.webarena.episode import DROPPED, Exchange
 
 SETTLE_S = 5.0
 """How long a request that is under way is waited for, behind an action."""
 
 _START_S = 10.0
-_ERRORS = (aiohttp.ClientError, TimeoutError, OSError)
 _TEXTS = ("text/", "application/javascript", "application/json", "application/xhtml")
 _KEPT = 1024 * 1024
-_HOP = frozenset(
-    {
-        *("connection", "keep-alive", "proxy-authenticate", "proxy-authorization"),
-        *("te", "trailer", "transfer-encoding", "upgrade", "host", "content-length"),
-        *("content-encoding", "server", "date", "proxy-connection"),
-    }
-)
 
 
 class Relay:
@@ -52,7 +43,7 @@ class Relay:
         self.urls: dict[str, str] = {}
         self._seen: list[tuple[str, Exchange]] = []
         self._runners: list[web.ServerRunner] = []
-        self._tasks: set[asyncio.Task[object]] = set()
+        self._flight = UnderWay()
         self._client: aiohttp.ClientSession | None = None
         self._thread: LoopThread | None = LoopThread("webarena-relay")
         try:
@@ -74,7 +65,7 @@ class Relay:
     def settle(self) -> None:
         """Wait for what is under way, so that it belongs to the action that sent it."""
         if self._thread is not None:
-            self._thread.call(self._idle())
+            self._thread.call(self._flight.ended(SETTLE_S))
 
     def close(self) -> None:
         """Stop listening. Idempotent."""
@@ -85,12 +76,7 @@ class Relay:
             thread.close()
 
     async def _start(self) -> None:
-        self._client = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(limit=0, force_close=True),
-            timeout=aiohttp.ClientTimeout(total=None, sock_connect=_START_S),
-            cookie_jar=aiohttp.DummyCookieJar(),
-            skip_auto_headers=("user-agent", "accept", "content-type", "accept-encoding"),
-        )
+        self._client = site_client()
         for site in self._origins:
             runner, port = await listen(self._handler(site))
             self._runners.append(runner)
@@ -102,46 +88,24 @@ class Relay:
         if self._client is not None:
             await self._client.close()
 
-    async def _idle(self) -> None:
-        if self._tasks:
-            await asyncio.wait(set(self._tasks), timeout=SETTLE_S)
-
     def _handler(self, site: str) -> Handler:
         async def handle(request: web.BaseRequest) -> web.StreamResponse:
-            with self._under_way():
+            with self._flight.one():
                 return await self._pass(site, request)
 
         return handle
 
-    @contextlib.contextmanager
-    def _under_way(self) -> Iterator[None]:
-        task = asyncio.current_task()
-        assert task is not None
-        self._tasks.add(task)
-        try:
-            yield
-        finally:
-            self._tasks.discard(task)
-
     async def _pass(self, site: str, request: web.BaseRequest) -> web.StreamResponse:
         origin, ours = self._origins[site], self.urls[site]
         body = await request.read()
-        headers = _passed(request.headers)
-        for name in ("referer", "origin"):
-            if name in headers:
-                headers[name] = headers[name].replace(ours, origin, 1)
-        headers["accept-encoding"] = "identity"
+        headers = passable(request.headers)
         assert self._client is not None
-        url = URL(f"{origin}{request.raw_path}", encoded=True)
         try:
-            async with self._client.request(
-                request.method, url, data=body or None, headers=headers, allow_redirects=False
-            ) as found:
-                answer = _Answer(found.status, _passed(found.headers), await found.read())
-        except _ERRORS:
+            said = await ask(self._client, request, body, headers, origin=origin, ours=ours)
+        except ERRORS:
             self._note(site, request, body, None)
-            return _gone(request)
-        answer = answer.told_of(origin, ours)
+            return hang_up(request)  # the site gave no answer, so none is given
+        answer = _Answer(said.status, passable(said.headers), said.body).told_of(origin, ours)
         self._note(site, request, body, answer)
         response = web.Response(status=answer.status, headers=answer.headers, body=answer.body)
         response.force_close()
@@ -193,18 +157,6 @@ def _for_here(cookie: str) -> str:
 def _elsewhere(part: str) -> bool:
     name = part.strip().lower()
     return name.startswith("domain=") or name in ("secure", "samesite=none")
-
-
-def _passed(headers: Mapping[str, str]) -> CIMultiDict[str]:
-    kept = [(name, value) for name, value in headers.items() if name.lower() not in _HOP]
-    return CIMultiDict(kept)
-
-
-def _gone(request: web.BaseRequest) -> web.Response:
-    """The site gave no answer, so none is given."""
-    if request.transport is not None:
-        request.transport.abort()
-    return web.Response()
 
 
 def _exchange(url: str, request: web.BaseRequest, body: bytes, answer: _Answer | None) -> Exchange:

@@ -8,6 +8,7 @@ import pytest
 from hfr_bench.cli.main import run
 from hfr_bench.lab.store import Store
 from hfr_bench.model.trial import Outcome
+from hfr_bench.testing.runs import written
 
 PREREG = """\
 v: 1
@@ -39,10 +40,7 @@ mixes:
 @pytest.fixture
 def lost_forms(tmp_path: Path, folder: Path, there: Any) -> tuple[Path, list[str]]:
     """The experiment, written down; and what every command is told besides."""
-    where = tmp_path / "lost"
-    (where / "matrices").mkdir(parents=True)
-    (where / "prereg.yaml").write_text(PREREG)
-    (where / "matrices" / "lost_forms.yaml").write_text(MATRIX)
+    where = written(tmp_path / "lost", PREREG, MATRIX)
     return where, ["--data-dir", f"webarena={folder}"]
 
 
