@@ -51,9 +51,10 @@ from hfr_bench.model.report import Report
 from hfr_bench.model.task import OracleStep
 from hfr_bench.ports.tape import CASSETTES
 
-PACKAGES = ("numpy", "scipy", "pydantic", "rfc8785", "matplotlib")
+PACKAGES = ("numpy", "scipy", "pydantic", "rfc8785", "jinja2", "markupsafe")
 """Whose versions stand behind the digits, and the bytes, of the report."""
 
+_CODE = (".py", ".html", ".css", ".js")
 _SHOWN = 10
 _CONTRACTS = ("suite.yaml", "tools.yaml")  # of a suite; its tasks and solutions stay at home
 _TIME = (1980, 1, 1, 0, 0, 0)  # the earliest that a zip can say
@@ -155,8 +156,7 @@ def this_machine(experiment: Experiment, *, places: bool = True) -> Scanner:
 def pages(report: Report, experiment: Experiment, *, drawn: bool = True) -> dict[str, bytes]:
     """A report as the bundle's files; HTML only where its libraries are installed.
 
-    `experiment`: the page shows some of its traces. `drawn`: HTML at all, which takes most of the
-    time.
+    `experiment`: the page shows some of its traces. `drawn`: HTML at all.
 
     Equal reports give equal bytes, given equal `PACKAGES`.
     """
@@ -194,7 +194,7 @@ def code_digest() -> str:
     whole = hashlib.sha256()
     package = Path(__file__).parents[1]
     for part in ("model", "faults", "stats", "lab"):
-        for path in sorted((package / part).rglob("*.py")):
+        for path in sorted(p for p in (package / part).rglob("*.*") if p.suffix in _CODE):
             whole.update(path.relative_to(package).as_posix().encode() + b"\0")
             whole.update(path.read_bytes())
     return whole.hexdigest()

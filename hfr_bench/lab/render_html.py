@@ -354,5 +354,5 @@ def _labelled(figure: Figure) -> Markup:
     title = f'<title id="{figure.key}-title">{escape(figure.title)}</title>'
     described = f'<desc id="{figure.key}-desc">{escape(figure.alt)}</desc>'
     head, _, rest = figure.svg.partition(">")
-    # Drawn by matplotlib, which escapes its texts; ours are escaped above.
+    # `lab/drawing.py` escapes its texts; ours are escaped above.
     return Markup(f"{head} {names}>{title}{described}{rest}")  # noqa: S704

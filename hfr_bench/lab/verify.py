@@ -6,6 +6,7 @@ Nothing is believed that can be recomputed; docs/bundle.md says what no level ca
 """
 
 import json
+import re
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from itertools import zip_longest
@@ -24,7 +25,7 @@ from hfr_bench.lab.register import Experiment
 from hfr_bench.lab.review.summary import with_review
 from hfr_bench.lab.verify_again import LEVEL as AGAIN
 from hfr_bench.lab.verify_again import Sample, level_4
-from hfr_bench.lab.verify_ahead import Ahead
+from hfr_bench.lab.verify_ahead import HTML, Ahead
 from hfr_bench.lab.verify_crew import Crew
 from hfr_bench.lab.verify_files import Work, judge, lay_out, level_0, other_version
 from hfr_bench.lab.verify_frozen import Frozen, level_1, level_2, read_frozen
@@ -259,11 +260,13 @@ def _says(work: Work, made: Report) -> Check:
 def _pages(work: Work, made: dict[str, bytes]) -> Iterator[Check]:
     """What people read is that report, rendered. Other versions may lay it out otherwise."""
     by, here = _environment(work), environment()
-    for name, text in made.items():
-        said = work.kept.get(name)
-        if name == seal.REPORT:
-            continue
+    for name in (*(name for name in made if name != seal.REPORT), *_unmade(work, made)):
+        said, text = work.kept.get(name, b""), made.get(name)
         title = f"{name} shows that report"
+        if text is None:
+            detail = "not compared: that takes pip install 'hfr-bench[report]'"
+            yield Check(level=3, check=title, ok=None, detail=detail)
+            continue
         if said == text:
             yield Check(level=3, check=title, ok=True, detail=f"{len(text)} bytes")
             continue
@@ -271,9 +274,22 @@ def _pages(work: Work, made: dict[str, bytes]) -> Iterator[Check]:
         alike = alike and not _made_otherwise(work)
         if name.endswith(".html"):
             alike = alike and by is not None and by.packages == here.packages
-        line = _first_difference(said or b"", text)
-        detail = f"line {line} differs" if alike else "made by other versions: not compared"
+        detail = f"line {_first_difference(said, text)} differs"
+        if not alike:
+            told = "its words and numbers are that report's, its drawings were not compared"
+            detail = told if _undrawn(said) == _undrawn(text) else "not compared"
+            detail = f"made by other versions: {detail}"
         yield Check(level=3, check=title, ok=False if alike else None, detail=detail)
+
+
+def _unmade(work: Work, made: dict[str, bytes]) -> list[str]:
+    return [HTML] if HTML in work.kept and HTML not in made else []
+
+
+def _undrawn(page: bytes) -> bytes:
+    """A page without its style and what its figures draw; what they show in words is kept."""
+    page = re.sub(rb"<style>.*?</style>", b"", page, flags=re.DOTALL)
+    return re.sub(rb"<svg.*?(<title.*?</desc>).*?</svg>", rb"\1", page, flags=re.DOTALL)
 
 
 def _first_difference(said: bytes, made: bytes) -> int:

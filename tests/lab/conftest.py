@@ -28,7 +28,7 @@ def drawn_bundle(toy: Ready, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def toy_bundle(drawn_bundle: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The same as it is made where no page can be drawn, which takes most of verifying's time."""
+    """The same as it is made where no page can be drawn."""
     made = Path(shutil.copytree(drawn_bundle, tmp_path_factory.mktemp("plain_bundle") / "b"))
     (made / "report.html").unlink()
     reseal(made)

@@ -39,6 +39,11 @@ addEventListener("load", () => {{
     paper: colours.backgroundColor,
     body: getComputedStyle(page.body).backgroundColor,
     figures: [...page.querySelectorAll("svg")].filter(s => s.getBBox().width > 0).length,
+    cut: [...page.querySelectorAll("svg text")].filter(text => {{
+      const box = text.getBBox(), paper = text.ownerSVGElement.viewBox.baseVal;
+      return !(box.width > 0 && box.x >= 0 && box.x + box.width <= paper.width
+        && box.y >= 0 && box.y + box.height <= paper.height);
+    }}).length,
   }});
 }});
 </script>"""
@@ -90,6 +95,7 @@ def test_it_fits_and_is_quiet_and_says_where_it_comes_from(opened, width, dark):
     assert found["overflow"] == "0"
     assert found["origin"] == "rehearsal"
     assert found["figures"] == "9"
+    assert found["cut"] == "0"
     assert (luminance(found["body"]) < 0.1) == dark
     ink, paper = sorted((luminance(found["ink"]), luminance(found["paper"])))
     assert (paper + 0.05) / (ink + 0.05) >= 4.5

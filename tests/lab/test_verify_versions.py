@@ -1,6 +1,11 @@
 """Bundles of other versions: told as such, never a crash, never taken for damage."""
 
 import json
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -65,6 +70,47 @@ def test_a_report_of_this_very_code_lacks_nothing(forged):
     edit(forged / "report.json", deviations=None)
     reseal(forged)
     assert "deviations is not there" in failed(forged)[1]
+
+
+def html(bundle):
+    """What verification says of the page."""
+    (check,) = (one for one in verify(bundle).checks if one.check.startswith("report.html"))
+    return check
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ('x1="', 'x1="9', "its drawings were not compared"),
+        ("</desc>", ", really</desc>", "made by other versions: not compared"),
+    ],
+)
+def test_a_page_of_another_state_that_is_only_drawn_otherwise(
+    drawn_bundle, tmp_path, old, new, told
+):
+    """It is no lie, nor is it vouched for; of the same code it is a lie."""
+    forged = Path(shutil.copytree(drawn_bundle, tmp_path / "b"))
+    replace(forged / "report.html", old, new)
+    reseal(forged)
+    assert html(forged).ok is False
+    edit(forged / "environment.json", code="f" * 64)
+    reseal(forged)
+    found = html(forged)
+    assert found.ok is None
+    assert told in found.detail
+
+
+def test_a_page_that_cannot_be_drawn_here_is_not_passed_over(drawn_bundle):
+    program = (
+        "import sys; sys.modules['jinja2'] = None\n"
+        "from hfr_bench.cli.main import run; sys.exit(run(sys.argv[1:]))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, "verify", str(drawn_bundle)],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert re.search(r"report[.]html shows that report +- +not compared", done.stdout)
+    assert done.returncode == 0
 
 
 def test_the_code_has_one_digest():
