@@ -18,12 +18,12 @@ from hfr_bench.model.mixed import LeftOut, MixAnswer, MixRow
 from hfr_bench.model.schedule import KindSpec
 from hfr_bench.model.terms import Layer, Origin
 from hfr_bench.stats.bootstrap import Floats, Sample, resample
+from hfr_bench.stats.bounds import bootstrapped
 from hfr_bench.stats.effects import (
     SHOWN,
     UNPRICED,
     Measured,
     Pairs,
-    bootstrapped,
     bounded,
     keyed,
     pairs,
@@ -338,7 +338,8 @@ def _around(
 ) -> dict[str, Any]:
     """The interval around both ends of a range: the lower one's lower bound to the upper's."""
     tasks = np.unique(one.base.task).size
-    low, high = (bootstrapped(_drawn(terms, at, one, setting), tasks, setting.level) for at in ends)
+    metric, level = one.metric, setting.level
+    low, high = (bootstrapped(metric, _drawn(terms, at, one, setting), tasks, level) for at in ends)
     if "low" not in low or "high" not in high:
         return low if "low" not in low else high
     return low | {"high": high["high"]}

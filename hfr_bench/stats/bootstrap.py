@@ -92,12 +92,12 @@ def draw(drawn: Sequence[Unit], resamples: int, seed: str) -> Counts:
     """The weight matrix: how often each task is drawn, shape (tasks, resamples).
 
     Every column adds up to the number of tasks, suite by suite. `drawn` must be sorted.
-    `seed`: the preregistration's digest. A suite's draws do not depend on the other suites.
+    `seed`: the preregistration's digest. The draws of a suite of two tasks or more do not depend on
+    the other suites, unless one of a single task is drawn with it (`_strata`).
     """
     counts = np.empty((len(drawn), resamples), dtype=np.int32)
     first = 0
-    for suite, members in groupby(drawn, key=lambda unit: unit[0]):
-        size = len(list(members))
+    for suite, size in _strata(drawn):
         stratum = counts[first : first + size]
         bits = _stream(seed, suite)
         for start in range(0, resamples, _BLOCK):
@@ -109,6 +109,23 @@ def draw(drawn: Sequence[Unit], resamples: int, seed: str) -> Counts:
             stratum[:, start : start + width] = block.T
         first += size
     return counts
+
+
+def _strata(drawn: Sequence[Unit]) -> list[tuple[str, int]]:
+    """Suites and how many units each has, in order.
+
+    A suite of one unit would be drawn once in every resample, as if it had no chance in it. It is
+    drawn together with the suite before it (the first: after it), as surveys collapse strata: the
+    interval is wider rather than narrower for that.
+    """
+    found: list[tuple[str, int]] = []
+    for suite, members in groupby(drawn, key=lambda unit: unit[0]):
+        size = len(list(members))
+        if found and 1 in (size, found[-1][1]):
+            before, others = found.pop()
+            suite, size = f"{before}\x00{suite}", others + size  # noqa: PLW2901
+        found.append((suite, size))
+    return found
 
 
 def _stream(seed: str, suite: str) -> np.random.Philox:

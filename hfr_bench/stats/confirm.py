@@ -14,9 +14,10 @@ import numpy.typing as npt
 
 from hfr_bench.model.report import PairedEstimate
 from hfr_bench.model.trial import TrialResult
-from hfr_bench.stats.bootstrap import MAX_UNDEFINED, Sample, per_task
+from hfr_bench.stats.bootstrap import Sample, per_task
+from hfr_bench.stats.bounds import ALIKE
 from hfr_bench.stats.columns import picked
-from hfr_bench.stats.estimate import Measured, Setting, contrasts, measure
+from hfr_bench.stats.estimate import Measured, Setting, contrasts, measure, paired_bounds
 from hfr_bench.stats.exact import FEW, difference_interval
 from hfr_bench.stats.metrics import METRICS, Kind, Metric, each
 from hfr_bench.stats.signflip import sign_flip
@@ -103,15 +104,16 @@ def _inverted(
     a, b = ours.sample, theirs.sample
     differing = (a.num != b.num) | (a.den != b.den)
     few = np.unique(a.task[differing]).size < FEW
-    if metric.kind is Kind.PROPORTION and few:
+    share = metric.kind is Kind.PROPORTION
+    # Where the report has no interval, there is nothing that a p-value could be read from.
+    found = paired_bounds(ours, theirs, setting)
+    if share and (few or found["note"] == ALIKE):
         units = len(setting.counts)
         better = per_task((a.num > b.num).astype(np.int64), a.task, units)
         worse = per_task((a.num < b.num).astype(np.int64), a.task, units)
         pairs = per_task(a.den, a.task, units)
         return _of(claim, lambda side, line: _exactly(better, worse, pairs, side, line)), "exact"
-    if not differing.any() or (metric.kind is Kind.RATE and few) or len(setting.counts) < 2:
-        return None, "none"
-    if float(np.mean(~np.isfinite(values))) > MAX_UNDEFINED:
+    if not differing.any() or (metric.kind is Kind.RATE and few) or "low" not in found:
         return None, "none"
     return _of(claim, lambda side, line: _resampled(values, side, line)), "bootstrap"
 

@@ -14,7 +14,8 @@ import numpy as np
 
 from hfr_bench.model.mixed import KindEffect
 from hfr_bench.model.trial import TrialResult
-from hfr_bench.stats.bootstrap import Floats, Ints, Sample, per_task, percentile, resample
+from hfr_bench.stats.bootstrap import Floats, Ints, Sample, per_task, resample
+from hfr_bench.stats.bounds import bootstrapped
 from hfr_bench.stats.estimate import SAME, TOO_FEW, Setting
 from hfr_bench.stats.exact import FEW, difference_interval, share_interval
 from hfr_bench.stats.metrics import METRICS, Kind, Metric
@@ -135,18 +136,7 @@ def _interval(found: Pairs, drawn: Floats, setting: Setting) -> dict[str, Any]:
         return {"method": "none", "note": SAME}
     if metric.kind is Kind.RATE and changed < FEW:
         return {"method": "none", "note": TOO_FEW}
-    return bootstrapped(drawn, np.unique(found.task).size, setting.level)
-
-
-def bootstrapped(values: Floats, tasks: int, level: float) -> dict[str, Any]:
-    """low, high, method and note from resampled values of so many tasks."""
-    if tasks < 2:
-        return {"method": "none", "note": "one task: no interval"}
-    (low, high), undefined = percentile(values, level)
-    note = f"undefined in {undefined:.1%} of the resamples" if undefined else ""
-    if low is None:
-        return {"method": "none", "note": f"{note}: no interval"}
-    return {"low": low, "high": high, "method": "bootstrap", "note": note}
+    return bootstrapped(metric, drawn, np.unique(found.task).size, setting.level)
 
 
 # -- under a mix ------------------------------------------------------------------------------

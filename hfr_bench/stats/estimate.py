@@ -25,6 +25,7 @@ from hfr_bench.stats.bootstrap import (
     sample,
     task_rows,
 )
+from hfr_bench.stats.bounds import ALIKE, FAR_OUT, bootstrapped, far_out
 from hfr_bench.stats.columns import Picked, picked
 from hfr_bench.stats.exact import FEW, difference_interval, share_interval
 from hfr_bench.stats.metrics import METRICS, P99_TRIALS, Kind, Metric
@@ -40,7 +41,6 @@ AMOUNTS = ("microusd", "us", "count", "ratio")
 """Units whose differences are also told as relative changes, with bounds (paper §6.6.5)."""
 
 SAME = "no pair differs"
-ALIKE = "every task differs alike"
 TOO_FEW = "too few differ"
 """Fewer than FEW tasks make the difference of a rate: each arm's own interval says more."""
 
@@ -206,8 +206,8 @@ def _estimate(
     if measured.value is None:
         return Estimate(**row, method="none", note=f"no {metric.per}")
     few = metric.counts and _few(metric, num, den)
-    found = {} if few else _bootstrapped(measured.resampled, den, setting.level)
-    if few or (metric.counts and _is_point(found)):
+    found = {} if few else _bootstrapped(measured, den, setting)
+    if few or (metric.counts and found["note"] == ALIKE):
         low, high = share_interval(num, den, setting.level)
         return Estimate(
             **row,
@@ -281,13 +281,9 @@ def _paired_interval(
     if metric.kind is Kind.RATE and few:
         return {"method": "none", "note": TOO_FEW}
     if not (share and few):
-        with np.errstate(invalid="ignore"):
-            difference = ours.resampled - theirs.resampled
-        found = _bootstrapped(difference, den, setting.level)
-        if not (metric.counts and _is_point(found)):
+        found = paired_bounds(ours, theirs, setting)
+        if not (share and found["note"] == ALIKE):
             return found
-    if not share:
-        return {"method": "none", "note": ALIKE}
     better = per_task((a > b).astype(np.int64), task, tasks)
     worse = per_task((a < b).astype(np.int64), task, tasks)
     low, high = difference_interval(better, worse, den, setting.level)
@@ -305,20 +301,26 @@ def _few(metric: Metric, num: Floats, den: Floats) -> bool:
     return any(min(float(s.sum()), float(np.count_nonzero(s))) < FEW for s in sides)
 
 
-def _bootstrapped(values: Floats, den: Floats, level: float) -> dict[str, Any]:
-    """low, high, method and note from resampled values."""
-    if np.count_nonzero(den) < 2:
-        return {"method": "none", "note": "one task: no interval"}  # or one cohort of them
-    (low, high), undefined = percentile(values, level)
-    note = f"undefined in {undefined:.1%} of the resamples" if undefined else ""
-    if low is None:
-        return {"method": "none", "note": f"{note}: no interval"}
-    return {"low": low, "high": high, "method": "bootstrap", "note": note}
+def _bootstrapped(measured: Measured, den: Floats, setting: Setting) -> dict[str, Any]:
+    """low, high, method and note of an arm's own value."""
+    one, value = measured.sample, measured.value
+    if value is not None and far_out(one, value, len(setting.counts), setting.level):
+        return {"method": "none", "note": FAR_OUT}
+    units = int(np.count_nonzero(den))
+    return bootstrapped(one.metric, measured.resampled, units, setting.level)
 
 
-def _is_point(found: Mapping[str, Any]) -> bool:
-    """Whether an interval has no width: all tasks are alike, which is no certainty about others."""
-    return found.get("low") is not None and found["low"] == found["high"]
+def paired_bounds(ours: Measured, theirs: Measured, setting: Setting) -> dict[str, Any]:
+    """low, high, method and note of a resampled difference; both arms must bear an interval."""
+    for arm in (ours, theirs):
+        if arm.value is not None and far_out(
+            arm.sample, arm.value, len(setting.counts), setting.level
+        ):
+            return {"method": "none", "note": FAR_OUT}
+    with np.errstate(invalid="ignore"):
+        difference = ours.resampled - theirs.resampled
+    units = min(_different(arm.sample.task[arm.sample.den > 0]) for arm in (ours, theirs))
+    return bootstrapped(ours.sample.metric, difference, units, setting.level)
 
 
 def _scaled(metric: Metric, bound: float | None) -> float | None:

@@ -16,6 +16,7 @@ from hfr_bench.lab.render_html import to_html
 from hfr_bench.lab.store import Store
 from hfr_bench.model.mix import FaultMix
 from hfr_bench.model.report import Report
+from hfr_bench.stats.bounds import ALIKE
 from hfr_bench.stats.effects import SHOWN
 from hfr_bench.testing.experiments import BOOK, MODEL, planned, write_all
 from hfr_bench.testing.results import KINDS, fault
@@ -149,8 +150,7 @@ def test_differences_between_arms_share_the_mix_and_the_weights(folder):
     ours, theirs = (asked(report, arm, "sr").least for arm in ("hfr", "no_retry"))
     assert row.least == pytest.approx(ours - theirs)
     cost = asked(report, "hfr", "cost_mean", against="no_retry")
-    assert cost.method == "bootstrap"
-    assert cost.low <= cost.least <= cost.high
+    assert (cost.low, cost.note) == (None, ALIKE)  # the toy runtime costs the same everywhere
     none = asked(report, "blind_resend", "harm_1000", against="no_retry")
     assert (none.low, none.note) == (None, "no pair differs")
 

@@ -42,9 +42,23 @@ def one(name, task, num, den=None):
 def test_weights_add_up_in_each_stratum(sizes, seed):
     drawn = sorted(unit for suite, n in sizes.items() for unit in tasks(n, suite))
     counts = draw(drawn, 50, seed)
-    for suite, n in sizes.items():
+    assert (counts.sum(axis=0) == len(drawn)).all()
+    for suite, n in sizes.items() if 1 not in sizes.values() else ():
         rows = [i for i, unit in enumerate(drawn) if unit[0] == suite]
         assert (counts[rows].sum(axis=0) == n).all()
+
+
+@pytest.mark.parametrize("sizes", [(1, 1), (1, 6), (6, 1), (1, 1, 1), (4, 1, 5)])
+def test_a_suite_of_one_task_is_drawn_with_its_neighbour(sizes):
+    drawn = [unit for name, n in zip("abc", sizes, strict=False) for unit in tasks(n, name)]
+    counts = draw(drawn, 400, "x")
+    assert (counts.sum(axis=0) == len(drawn)).all()
+    assert all(len(set(row)) > 1 for row in counts)  # no task is in every resample just once
+
+
+def test_a_suite_of_one_task_leaves_the_others_alone():
+    drawn = tasks(3, "a") + tasks(1, "b") + tasks(5, "c")
+    assert (draw(drawn, 300, "x")[4:] == draw(tasks(5, "c"), 300, "x")).all()
 
 
 def test_a_suites_draws_do_not_depend_on_other_suites():

@@ -67,9 +67,9 @@ def test_money_is_flipped_at_random():
 @pytest.mark.parametrize("direction", ["greater", "less", "equal"])
 def test_with_a_margin_the_test_agrees_with_the_interval(metric, direction):
     rng = np.random.default_rng(7)
-    a = made("a", [GOOD if rng.random() < 0.8 else BAD for _ in range(90)], seeds=3)
-    b = made("b", [GOOD if rng.random() < 0.7 else BAD for _ in range(90)], seeds=3)
-    a = [t.model_copy(update={"attempts": 2 + n % 3, "cost_microusd": 900 + n, "latency_us": n * n})
+    a = made("a", [GOOD if rng.random() < 0.8 else BAD for _ in range(240)], seeds=3)
+    b = made("b", [GOOD if rng.random() < 0.7 else BAD for _ in range(240)], seeds=3)
+    a = [t.model_copy(update={"attempts": 2 + n % 4, "cost_microusd": 900 + n, "latency_us": n * n})
          for n, t in enumerate(a)]  # fmt: skip
     where = setting(a, b)
     shown = contrast(METRICS[metric], ("a", a), ("b", b), where)
@@ -87,6 +87,22 @@ def test_with_a_margin_the_test_agrees_with_the_interval(metric, direction):
         assert found.test == "bootstrap"
         if found.p < 0.04 or found.p > 0.06:
             assert (found.p <= 0.05) == beyond
+
+
+@pytest.mark.parametrize("metric", ["cost_mean", "cps", "p95"])
+def test_nine_tasks_beyond_a_margin_support_nothing(metric):
+    """All of them a hundred times as dear: no resample could be otherwise, and no p be honest."""
+    a, b = made("a", [GOOD] * 9, cost_microusd=10**6), made("b", [GOOD] * 9)
+    found = judge(a, b, metric, "greater", 10.0)
+    assert (found.p, found.test) == (None, "none")
+
+
+def test_a_share_that_every_task_has_alike_is_tested_by_its_exact_interval():
+    a, b = made("a", [GOOD] * 30), made("b", [BAD] * 30)
+    found = judge(a, b, "sr", "greater", 0.8)
+    shown = contrast(METRICS["sr"], ("a", a), ("b", b), setting(a, b))
+    assert (found.test, shown.method) == ("exact", "exact")
+    assert (found.p <= 0.05) == (shown.low > 0.8)
 
 
 def test_few_discordant_pairs_are_tested_by_their_exact_interval():

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from hfr_bench.model.terms import End
 from hfr_bench.stats.bootstrap import draw, units
+from hfr_bench.stats.bounds import ALIKE, FAR_OUT, FEW_UNITS
 from hfr_bench.stats.estimate import SAME, TOO_FEW, Setting, estimate
 from hfr_bench.testing.results import outcome, result
 
@@ -72,7 +73,46 @@ def test_success_in_a_few_tasks_refuses_an_interval_of_cost_per_success():
     found, _ = run({"a": made("a", [GOOD] * 2 + [BAD] * 30), "b": made("b", [GOOD] * 32)})
     cps = found["a", "cps"]
     assert (cps.value, cps.low, cps.method) == (16_000.0, None, "none")
-    assert "undefined in" in cps.note
+    assert cps.note == f"successes in {FEW_UNITS}"
+
+
+def spread(arm, tasks):
+    """Trials whose latencies and prices all differ."""
+    trials = [result(arm, f"t{n:03d}") for n in range(tasks)]
+    return [t.model_copy(update={"latency_us": 7919 * n % 10007, "cost_microusd": n})
+            for n, t in enumerate(trials)]  # fmt: skip
+
+
+@pytest.mark.parametrize(("tasks", "told"), [(9, False), (10, True)])
+def test_nine_tasks_are_too_few_to_draw_from(tasks, told):
+    found, contrasts = run({"a": spread("a", tasks), "b": spread("b", tasks)[::-1]})
+    for name in ("cost_mean", "latency_mean"):
+        assert (found["a", name].low is not None, found["a", name].note) == (
+            told, "" if told else FEW_UNITS,
+        )  # fmt: skip
+    assert contrasts["cost_mean"].difference == 0.0
+
+
+@pytest.mark.parametrize(("tasks", "told"), [(71, False), (72, True)])
+def test_a_high_quantile_needs_trials_beyond_it(tasks, told):
+    """0.95^72 is the first below 2.5 %: with fewer tasks all may lie below the true p95."""
+    found, contrasts = run({"a": spread("a", tasks), "b": spread("b", tasks)})
+    assert (found["a", "p95"].low is not None) == told
+    assert (found["a", "p95"].note == FAR_OUT) != told
+    assert found["a", "p50"].low is not None
+    assert contrasts["p95"].note in (SAME, "")
+    one, other = spread("a", tasks), spread("b", tasks)
+    shifted = [t.model_copy(update={"latency_us": t.latency_us + n % 5}) for n, t in enumerate(one)]
+    _, contrasts = run({"a": shifted, "b": other})
+    assert (contrasts["p95"].low is not None) == told
+
+
+def test_trials_of_one_task_count_for_less_in_a_quantile():
+    """Twelve alike trials of each of 20 tasks are 240 trials, and say no more than 20."""
+    alike = [result("a", f"t{task:03d}", seed, latency_us=1000 + task)
+             for task in range(20) for seed in range(12)]  # fmt: skip
+    found, _ = run({"a": alike, "b": alike})
+    assert found["a", "p95"].note == FAR_OUT
 
 
 def test_an_unknown_price_is_said_not_guessed():
@@ -113,7 +153,7 @@ def test_paired_differences():
     assert (sr.difference, sr.better, sr.worse, sr.method) == (1 - 40 / 60, 20, 0, "bootstrap")
     assert sr.low > 0
     cost = contrasts["cost_mean"]
-    assert (cost.difference, cost.relative, cost.low, cost.high) == (500.0, 0.5, 500.0, 500.0)
+    assert (cost.difference, cost.relative, cost.low, cost.note) == (500.0, 0.5, None, ALIKE)
 
 
 def test_few_differing_tasks_give_a_rate_no_interval():
