@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from math import sqrt
+from math import isfinite, sqrt
 from pathlib import Path
 
 import click
@@ -135,6 +135,8 @@ def power(
             "say where the variance comes from, once: --from DIR (a pilot), --discordant A B (a "
             "binary metric), --sd S (an amount), or --rare A B (a rare count)"
         )
+    _check_finite(sd=sd, effect=effect, rate=rate, icc=icc, power=power_, level=level,
+                  discordant=discordant, rare=rare)  # fmt: skip
     aim = Aim(power_, (1 - level) / claims)
     sizes = tasks or SIZES
     if rare is not None:
@@ -151,12 +153,26 @@ def power(
     click.echo(json.dumps(asdict(answer)) if as_json else "\n".join(lines(answer)))
 
 
+def _check_finite(**given: float | tuple[float, float] | None) -> None:
+    """Refuse nan and inf, which a float option lets through. Raises BadInputError."""
+    for name, value in given.items():
+        numbers = value if isinstance(value, tuple) else (value,)
+        if not all(one is None or isfinite(one) for one in numbers):
+            raise BadInputError(f"--{name}: must be a finite number")
+
+
 def _stated(
     discordant: tuple[float, float] | None, sd: float | None, icc: float, effect: float | None
 ) -> tuple[Spread, str, float | None]:
     """Spread, unit and effect from what was typed."""
     if discordant is None:
-        return spread(sd or 0.0, icc), "the unit of --sd", effect
+        if not sd:
+            raise BadInputError("--sd: must be above 0; without spread one task would do")
+        return spread(sd, icc), "the unit of --sd", effect
+    if discordant == (0, 0):
+        raise BadInputError(
+            "--discordant: no pair would differ, so there is nothing to size; if rare, take --rare"
+        )
     try:
         one = binary_sd(*discordant)
     except ValueError as error:

@@ -17,7 +17,7 @@ from hfr_bench.model.trial import PlanRow, TrialResult
 from hfr_bench.stats.bootstrap import Unit, draw
 from hfr_bench.stats.confirm import Claim, Tested, examine, left_out
 from hfr_bench.stats.estimate import Setting
-from hfr_bench.stats.multiplicity import gatekept, simultaneous
+from hfr_bench.stats.multiplicity import gatekept, holm, simultaneous
 
 Places = Callable[[TrialResult], Iterable[str]]
 
@@ -86,7 +86,13 @@ def _adjusted(
     `level`: of the intervals; at a look, p-values are held to that of the whole experiment.
     """
     told = [1.0 if one.p is None else one.p for one in found]
-    ps = gatekept([repeated(stage, p) for p in told] if stage else told, [r.family for r in rows])
+    held_to = [repeated(stage, p) for p in told] if stage else told
+    families = [row.family for row in rows]
+    # Without an interval the test alone decides.
+    ps = gatekept(
+        held_to, families, [row.low is None or row.verdict == "supported" for row in rows]
+    )
+    alone = _in_families(held_to, families)
     held = level if stage is None else stage.level
     able = [one.resampled is not None and one.difference is not None for one in found]
     joint = simultaneous(
@@ -95,26 +101,42 @@ def _adjusted(
         level,
     )
     made = []
-    for row, one, p, bounds, usable in zip(rows, found, ps, joint, able, strict=True):
+    for n, (row, one, p, bounds) in enumerate(zip(rows, found, ps, joint, strict=True)):
         fields = {"p": one.p, "test": one.test, "better": one.better, "worse": one.worse}
         if one.p is not None:
-            fields |= {"p_adjusted": p, **_verdict(row, p, held)}
-        if usable and row.method == "bootstrap":
+            fields |= {"p_adjusted": p, **_verdict(row, p, alone[n], held)}
+        if able[n] and row.method == "bootstrap":
             fields |= {"joint_low": bounds.low, "joint_high": bounds.high}
         made.append(row.model_copy(update=fields))
     return tuple(made)
 
 
-def _verdict(row: HypothesisRow, p: float, level: float) -> dict[str, Any]:
-    """A verdict by interval and test together; by the test alone where there is no interval."""
+def _in_families(ps: Sequence[float], families: Sequence[int]) -> list[float]:
+    """Holm's p-values inside each family, as if no gate stood before it."""
+    made = [1.0] * len(ps)
+    for family in set(families):
+        places = [n for n, one in enumerate(families) if one == family]
+        for n, p in zip(places, holm([ps[n] for n in places]), strict=True):
+            made[n] = p
+    return made
+
+
+def _verdict(row: HypothesisRow, p: float, alone: float, level: float) -> dict[str, Any]:
+    """A verdict by interval and test together; by the test alone where there is no interval.
+
+    `p`, `alone`: adjusted behind the gates, and in its family only.
+    """
     small = p <= 1 - level
+    shut = not small and alone <= 1 - level
+    size = "is at most" if small else "is above"
+    why = f"the adjusted p {size} {1 - level:.3g}"
+    if shut:
+        why = "not tested: a claim of an earlier family is not supported"
     if row.low is None or row.high is None:
-        side = "at most" if small else "above"
-        why = f"no interval ({row.why}); adjusted p {side} {1 - level:.3g}"
-        return {"verdict": "supported" if small else "not supported", "why": why}
+        verdict = "supported" if small else "not supported"
+        return {"verdict": verdict, "why": f"no interval ({row.why}); {why}"}
     if row.verdict == "supported" and not small:
-        why = f"{row.why}, but the adjusted p is above {1 - level:.3g}"
-        return {"verdict": "not supported", "why": why}
+        return {"verdict": "not supported", "why": f"{row.why}, but {why}"}
     return {}
 
 

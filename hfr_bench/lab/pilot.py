@@ -31,7 +31,7 @@ def piloted(
 
     Raises:
         BadInputError: an unknown arm, metric or rate (what there is gets listed), an unknown
-            price, or too few pairs.
+            price, too few pairs, or pairs that all differ alike.
     """
     _check(experiment, arms, metric, rate)
     column = METRICS[metric].num
@@ -51,7 +51,14 @@ def piloted(
             f"{experiment.path}: pairs of {arms[0]} and {arms[1]} in {len(by_task)} task(s); a "
             f"pilot needs two at least. Run more: `hfr-bench run {experiment.path}`"
         )
-    return pilot(by_task)
+    found = pilot(by_task)
+    if not (found.spread.between or found.spread.within):
+        raise BadInputError(
+            f"{experiment.path}: {metric} of {arms[0]} and {arms[1]} differs alike in all pairs of "
+            f"{found.tasks} tasks, which tells no variance; state one (`hfr-bench power "
+            "--discordant`, `--sd`), or chances of an event (`--rare`)"
+        )
+    return found
 
 
 def _check(experiment: Experiment, arms: tuple[str, str], metric: str, rate: float | None) -> None:

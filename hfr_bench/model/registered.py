@@ -73,6 +73,8 @@ class Variance(Record):
             raise ValueError("say one of sd, discordant, chances")
         if self.discordant is not None and sum(self.discordant) > 1:
             raise ValueError("discordant: the shares are more than 1 together")
+        if self.sd == 0 or self.discordant == (0, 0):
+            raise ValueError("no spread at all: one task would show any effect")
         return self
 
 

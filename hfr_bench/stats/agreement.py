@@ -116,7 +116,10 @@ def _coefficient(
     if len(defined) < (1 - UNDEFINED_MAX) * RESAMPLES:
         return Coefficient(value, why="too one-sided for an interval")
     if np.ptp(defined) == 0:  # nothing to resample: certainty that nobody has
-        return Coefficient(value, why="no disagreement was seen")
+        total = made.sum(axis=0)
+        apart = total.sum() > np.trace(total)  # as where one side gave a single answer throughout
+        why = "too one-sided for an interval" if apart else "no disagreement was seen"
+        return Coefficient(value, why=why)
     low, high = np.quantile(defined, [(1 - level) / 2, (1 + level) / 2])
     return Coefficient(value, Interval(float(low), float(high)))
 

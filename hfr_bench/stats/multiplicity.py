@@ -27,7 +27,9 @@ def holm(ps: Sequence[float]) -> tuple[float, ...]:
     return tuple(adjusted)
 
 
-def gatekept(ps: Sequence[float], families: Sequence[int]) -> tuple[float, ...]:
+def gatekept(
+    ps: Sequence[float], families: Sequence[int], borne: Sequence[bool] = ()
+) -> tuple[float, ...]:
     """Adjusted p-values of families that are tested one after the other (serial gatekeeping).
 
     A family is tested, by Holm, only if every claim of all families before it was made: so no
@@ -36,18 +38,22 @@ def gatekept(ps: Sequence[float], families: Sequence[int]) -> tuple[float, ...]:
     Args:
         ps: p-values.
         families: the family of each, lower numbers first.
+        borne: whether the interval bears each claim, too; what it does not bear is not made, and
+            shuts the gate whatever its p. None given: p alone decides.
 
     Raises:
-        ValueError: not one family for each p-value.
+        ValueError: not one family (and, if given, one of `borne`) for each p-value.
     """
-    adjusted = [1.0] * len(ps)
+    adjusted, open_ = [1.0] * len(ps), list(borne) or [True] * len(ps)
+    if len(open_) != len(ps):
+        raise ValueError("gatekept: borne must tell of every p-value")
     gate = 0.0
     of = list(zip(ps, families, strict=True))
     for family in sorted(set(families)):
         places = [n for n, (_, one) in enumerate(of) if one == family]
         for place, p in zip(places, holm([ps[n] for n in places]), strict=True):
             adjusted[place] = max(p, gate)
-        gate = max(adjusted[n] for n in places)
+        gate = max(adjusted[n] if open_[n] else 1.0 for n in places)
     return tuple(adjusted)
 
 

@@ -111,6 +111,7 @@ def test_a_pilot_by_task(experiment):
         (("a", "b"), "sr", 0.3, "there are: 0, 0.1"),
         (("a", "b"), "cost_mean", None, "is unknown"),
         (("a", "b"), "sr", 0.0, "needs two at least"),
+        (("a", "b"), "sr", None, "differs alike in all pairs of 2 tasks"),
     ],
 )
 def test_a_poor_pilot_is_told(experiment, arms, metric, rate, why):
@@ -126,6 +127,25 @@ def test_a_real_pilot(finished, power):
     assert found["pilot_tasks"] >= 2
     assert found["unit"] == "share"
     assert found["table"][0]["tasks"] == 40
-    code, text = power("--from", str(finished), *arms, "--metric", "dup_1000")
+    code, text = power("--from", str(finished), *arms, "--metric", "cost_mean")
     assert code == 0
     assert "pilot of" in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        (("--sd", "nan"), "--sd: must be a finite number"),
+        (("--sd", "1", "--effect", "inf"), "--effect: must be a finite number"),
+        (("--discordant", "nan", "0.1"), "--discordant: must be a finite number"),
+        (("--rare", "0", "nan"), "--rare: must be a finite number"),
+        (("--sd", "1", "--icc", "nan"), "--icc: must be a finite number"),
+        (("--sd", "0"), "--sd: must be above 0"),
+        (("--discordant", "0", "0"), "no pair would differ"),
+    ],
+)
+def test_no_spread_and_no_number_are_refused(power, arguments, why):
+    code, text = power(*arguments)
+    assert code == 2
+    assert why in text
+    assert "nan" not in text.replace("--", "")

@@ -109,3 +109,9 @@ def test_the_shipped_registrations_of_table_17_hold_its_plan():
     arms = {suite: [arm.strategy for arm in prereg.arms] for suite, prereg in rows.items()}
     assert arms["swe_bench"] == arms["osworld"] == ["no_retry", "exp_retry", "hfr"]
     assert arms["tau2"] == arms["webarena"] == ["no_retry", "degrade_only", "hfr"]
+
+
+@pytest.mark.parametrize("spread", [{"sd": 0}, {"discordant": (0, 0)}])
+def test_a_variance_of_nothing_is_refused(spread):
+    with pytest.raises(ValueError, match="no spread at all"):
+        Variance(metric="sr", source="x", **spread)

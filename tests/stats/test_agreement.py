@@ -178,3 +178,9 @@ def test_only_ratios_of_weights_count(sample, factor):
     assert found.effective_n <= len(sample) + 1e-9
     low, high = found.interval
     assert low - 1e-9 <= found.value <= high + 1e-9
+
+
+def test_a_rater_of_one_answer_is_told_apart_from_agreement():
+    """44 times alike, 9 times not; kappa is 0 in every resample, which no agreement is."""
+    found = kappa(pairs_of(44, 9, 0, 0), LEVEL, SEED)
+    assert found == (0.0, (None, None), "too one-sided for an interval")

@@ -24,6 +24,16 @@ def test_a_family_waits_for_the_ones_before_it():
     assert gatekept([0.001, 0.01, 0.6], [2, 1, 1]) == pytest.approx((0.6, 0.02, 0.6))
     with pytest.raises(ValueError, match="zip"):
         gatekept([0.1], [1, 2])
+    with pytest.raises(ValueError, match="borne"):
+        gatekept([0.1, 0.2], [1, 2], [True])
+
+
+def test_a_claim_that_its_interval_does_not_bear_shuts_the_gate():
+    """Its own p stays as it is: only what comes after it waits."""
+    ps, families = [0.01, 0.02, 0.001], [1, 1, 2]
+    assert gatekept(ps, families, [True, False, True]) == pytest.approx((0.02, 0.02, 1.0))
+    assert gatekept(ps, families, [True] * 3) == gatekept(ps, families)
+    assert gatekept(ps, families, [True, True, False]) == gatekept(ps, families)
 
 
 @given(shares, st.data())
