@@ -13,6 +13,7 @@ from typing import Any
 
 from hfr_bench.faults.audit import rows as audit_rows
 from hfr_bench.lab.amending import confirmatory, rejoined
+from hfr_bench.lab.anytime import anytime
 from hfr_bench.lab.by_kind import by_kind, organic
 from hfr_bench.lab.cohorts import drawn as drawn_units
 from hfr_bench.lab.confirm import confirmed, holds, places_of
@@ -93,6 +94,7 @@ def analyse(
         estimates=tuple(estimates),
         contrasts=tuple(contrasts),
         **_claims((prereg, lock, stage), contrasts, sound, main, drawn, rows, schedules),
+        anytime=anytime(confirmatory(prereg, lock), rows, main, chosen.dropped, stage, sound),
         audit=audits,
         **further(prereg, setting, ran, table),
         **by_kind(prereg, setting, singles(ran, schedules, kinds), kinds, mixes),

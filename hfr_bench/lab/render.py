@@ -32,7 +32,8 @@ from hfr_bench.lab.mix_tables import mixes
 from hfr_bench.lab.reviewed import csv_rows, reviewed
 from hfr_bench.lab.rows import COLUMNS, evidence
 from hfr_bench.lab.tables import COSTS, PAIRED, A, B, C, tables
-from hfr_bench.lab.tables_confirm import left_out, tests
+from hfr_bench.lab.tables_confirm import anytime, left_out, tests
+from hfr_bench.lab.tables_confirm import csv_rows as always
 from hfr_bench.lab.tables_deviations import csv_rows as deviating
 from hfr_bench.lab.tables_deviations import deviations
 from hfr_bench.model.report import POOLED, HypothesisRow, Report
@@ -186,14 +187,16 @@ def summary(report: Report) -> tuple[Table, ...]:
     """The first page: the headline, what it is compared with, and whether to believe it."""
     made = [headline(report), _calm(report), _decisive(report), *mixes(report)]
     made += [delivery(report), organic(report), cohorts(report)]
-    made += [checks(report), voids(report), hypotheses(report), *reviewed(report.review)]
+    made += [checks(report), voids(report), hypotheses(report)]
+    # Before the end, this is all that may be read off a claim.
+    made += [anytime(report) if not report.complete else None, *reviewed(report.review)]
     made += [deviations(report, brief=True)]
     return tuple(table for table in made if table is not None)
 
 
 def whole(report: Report) -> tuple[Table, ...]:
     """All tables: headline and hypotheses, then the detailed ones."""
-    claims = [hypotheses(report), tests(report), left_out(report)]
+    claims = [hypotheses(report), tests(report), anytime(report), left_out(report)]
     made = [headline(report), *claims, *tables(report), *reviewed(report.review)]
     made += [deviations(report)]
     return tuple(table for table in made if table is not None)
@@ -326,6 +329,8 @@ def to_csv(report: Report) -> str:
         if row.p is not None:
             fields["note"] += f"; {row.test} p {row.p:.4g}, adjusted {row.p_adjusted:.4g}"
         writer.writerow({"origin": report.origin.value, "row": "hypothesis"} | fields)
+    for bounds in always(report):
+        writer.writerow({"origin": report.origin.value} | bounds)
     return out.getvalue()
 
 

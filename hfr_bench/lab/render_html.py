@@ -19,7 +19,7 @@ from hfr_bench.lab.render_pairs import RULE, contrasts
 from hfr_bench.lab.render_views import views
 from hfr_bench.lab.reviewed import reviewed
 from hfr_bench.lab.sides import NOTHING, Sides
-from hfr_bench.lab.tables_confirm import left_out, tests
+from hfr_bench.lab.tables_confirm import anytime, left_out, tests
 from hfr_bench.lab.tables_deviations import NONE, deviations
 from hfr_bench.lab.tables_metrics import further
 from hfr_bench.model.report import POOLED, Report
@@ -285,7 +285,7 @@ def _voids(report: Report) -> Section:
 
 
 def _hypotheses(report: Report) -> Section:
-    shown = views(report, [render.hypotheses(report), tests(report)])
+    shown = views(report, [render.hypotheses(report), tests(report), anytime(report)])
     text = () if shown else ("None registered.",)
     more = _fold(report, "One part left out", left_out(report))
     folded = (more,) if more.tables else ()

@@ -1,5 +1,7 @@
 """Tables about the registered claims beside their verdicts: tests, and parts left out."""
 
+from collections.abc import Iterator
+
 from hfr_bench.lab.cells import Cell, Table, bounds_of, bracketed, exact_mark, signed, titled
 from hfr_bench.model.report import HypothesisRow, LeftOutRow, Report
 from hfr_bench.stats.metrics import METRICS
@@ -37,6 +39,47 @@ def _p(p: float | None) -> str:
 
 def _joint(row: HypothesisRow) -> str:
     return bracketed(bounds_of(row.joint_low, row.joint_high, METRICS[row.metric].unit)) or "-"
+
+
+def anytime(report: Report) -> Table | None:
+    """Bounds that stand whenever a run stops; None without a claim that can have them."""
+    metric = {row.id: row.metric for row in report.hypotheses}
+    rows = [
+        [
+            Cell(row.id),
+            Cell(f"{row.tasks}/{row.of}"),
+            Cell("-")
+            if row.difference is None
+            else Cell(
+                signed(row.difference, METRICS[metric[row.id]].unit),
+                bracketed(bounds_of(row.low, row.high, METRICS[metric[row.id]].unit)),
+            ),
+            Cell("yes" if row.holds else "no"),
+            Cell("-" if row.since is None else str(row.since)),
+        ]
+        for row in report.anytime
+    ]
+    header = ("ID", "Tasks", "Difference", "Holds", "Since task")
+    legend = (
+        "Over the first tasks, in the registered order, that are whole. The bounds hold together, "
+        "at every number of tasks: however often anybody looked, and whenever the run stopped. "
+        "They are wider for that, and decide nothing: verdicts are by the registered rule."
+    )
+    title = "Registered hypotheses, bounds at any time"
+    return titled(report, title, header, rows, legend) if rows else None
+
+
+def csv_rows(report: Report) -> Iterator[dict[str, object]]:
+    """The bounds at any time, a line a claim."""
+    claims = {row.id: row for row in report.hypotheses}
+    for row in report.anytime:
+        claim = claims[row.id]
+        yield {
+            "row": "anytime", "metric": claim.metric, "arm": claim.arm, "against": claim.against,
+            "rate": claim.rate, "pool": claim.pool, "value": row.difference, "low": row.low,
+            "high": row.high, "method": "confidence sequence", "tasks": row.tasks,
+            "note": f"{row.id}: {'holds' if row.holds else 'does not hold'}; of {row.of} tasks",
+        }  # fmt: skip
 
 
 def left_out(report: Report) -> Table | None:

@@ -4,6 +4,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from hfr_bench.model.anytime import AnytimeRow
 from hfr_bench.model.findings import BeliefRow, DisagreementRow, FrontRow
 from hfr_bench.model.looks import LookRow
 from hfr_bench.model.mixed import KindEffect, MixAnswer
@@ -309,8 +310,9 @@ class Report(Record):
     `units`: how many cohorts are drawn in place of tasks; 0 = tasks are. `cohorts`: each of them.
     `states`: of suites in which verdict and state come apart in some trial. `review`: what people
     said of a blinded sample, where they did. `left_out`: the registered claims without each suite,
-    seed and point. `further`, `further_contrasts`: metrics of `stats.further`, at rate 0 and over
-    all rates above it. `utility`, `coverage`: at registered prices, and risk against coverage.
+    seed and point; `anytime`: their bounds that hold whenever a run stops. `further`,
+    `further_contrasts`: metrics of `stats.further`, at rate 0 and over all rates above it.
+    `utility`, `coverage`: at registered prices, and risk against coverage.
     `look`: the registered look that this is; `level` is then that look's own. `deviations`: what is
     not as registered. `fronts`, `beliefs`, `disagreements`: see `model.findings`.
     """
@@ -360,6 +362,7 @@ class Report(Record):
     states: tuple[StateRow, ...] = Field(default=(), exclude_if=is_unset)
     review: Review | None = Field(default=None, exclude_if=is_unset)
     left_out: tuple[LeftOutRow, ...] = Field(default=(), exclude_if=is_unset)
+    anytime: tuple[AnytimeRow, ...] = Field(default=(), exclude_if=is_unset)
     further: tuple[Estimate, ...] = Field(default=(), exclude_if=is_unset)
     further_contrasts: tuple[PairedEstimate, ...] = Field(default=(), exclude_if=is_unset)
     utility: tuple[UtilityRow, ...] = Field(default=(), exclude_if=is_unset)
