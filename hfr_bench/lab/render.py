@@ -320,6 +320,8 @@ def to_csv(report: Report) -> str:
         writer.writerow({"origin": report.origin.value} | line)
     for line in deviating(report):
         writer.writerow({"origin": report.origin.value} | line)
+    for bounds in always(report):
+        writer.writerow({"origin": report.origin.value} | bounds)
     for rated in csv_rows(report.review):
         writer.writerow({"origin": report.origin.value} | rated)
     for row in report.hypotheses:
@@ -329,8 +331,6 @@ def to_csv(report: Report) -> str:
         if row.p is not None:
             fields["note"] += f"; {row.test} p {row.p:.4g}, adjusted {row.p_adjusted:.4g}"
         writer.writerow({"origin": report.origin.value, "row": "hypothesis"} | fields)
-    for bounds in always(report):
-        writer.writerow({"origin": report.origin.value} | bounds)
     return out.getvalue()
 
 

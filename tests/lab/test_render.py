@@ -51,7 +51,7 @@ def text(report, width=WIDTH, full=False, **options):
 
 def test_every_title_tells_origin_and_size(report):
     first, every = ([t.title for t in made(report)] for made in (summary, whole))
-    assert len(every) == len(tables(report)) + 5 > 20  # deviations, too
+    assert len(every) == len(tables(report)) + 6 > 20  # deviations, too
     assert all("| rehearsal | below protocol (n < 200)" in title for title in (*first, *every))
     large = report.model_copy(update={"below_protocol": False})
     for made in (summary, whole):
@@ -205,7 +205,7 @@ def test_csv_has_a_row_for_every_number(report):
     told += (report.divergence, report.effects, report.left_out, report.fronts, report.beliefs)
     told += tuple((row,) * 4 for row in report.disagreements)  # a line a sort
     told += (report.further, report.further_contrasts, report.coverage, *[report.utility] * 5)
-    told += (report.deviations,)
+    told += (report.deviations, report.anytime)
     of_arms = {"organic": 2, "void": 1, "void bounds": 2}
     arms = sum(of_arms.values()) * len(report.arms)
     assert len(rows) == sum(len(part) for part in told) + arms
