@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
+from hfr_bench.shell.commands import table
 from hfr_bench.suites.swe_bench.level_rules import (
     NOTHING,
     R0,
@@ -12,7 +13,6 @@ from hfr_bench.suites.swe_bench.level_rules import (
     Effect,
     given,
     paths_of,
-    table,
     unknown,
 )
 from hfr_bench.suites.swe_bench.shell_tree import Word

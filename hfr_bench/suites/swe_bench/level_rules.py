@@ -6,12 +6,10 @@ known to leave the same state when they are run again. Everything else is R2.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from types import MappingProxyType
-from typing import Any
 
-from hfr_bench import content
 from hfr_bench.model.terms import SideEffect
+from hfr_bench.shell.commands import table
 from hfr_bench.suites.swe_bench import sed_script
 from hfr_bench.suites.swe_bench.shell_tree import Word
 
@@ -35,13 +33,6 @@ class Effect:
     writes: Paths = NOTHING
     varies: bool = False
     why: str = ""
-
-
-@cache
-def table() -> Mapping[str, Any]:
-    """commands.yaml."""
-    path = content.root() / "suites" / "swe_bench" / "commands.yaml"
-    return MappingProxyType(content.read_yaml(path))
 
 
 def simple(name: str, words: Sequence[Word]) -> Effect:

@@ -3,7 +3,8 @@
 import re
 from collections.abc import Sequence
 
-from hfr_bench.suites.swe_bench.level_rules import R0, R3, Effect, given, table, unknown
+from hfr_bench.shell.commands import table
+from hfr_bench.suites.swe_bench.level_rules import R0, R3, Effect, given, unknown
 from hfr_bench.suites.swe_bench.shell_tree import Word
 
 PYTHON = re.compile(r"^python(\d(\.\d+)?)?$")

@@ -17,6 +17,7 @@ from functools import lru_cache
 from types import MappingProxyType
 
 from hfr_bench.model.terms import SideEffect
+from hfr_bench.shell.commands import table
 from hfr_bench.suites.swe_bench.level_git import git
 from hfr_bench.suites.swe_bench.level_order import CARRIERS, tangled
 from hfr_bench.suites.swe_bench.level_rules import (
@@ -27,7 +28,6 @@ from hfr_bench.suites.swe_bench.level_rules import (
     Effect,
     Paths,
     simple,
-    table,
     unknown,
 )
 from hfr_bench.suites.swe_bench.level_tools import PYTHON, conda, curl, pip, pytest, python

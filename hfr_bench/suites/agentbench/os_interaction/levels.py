@@ -1,4 +1,4 @@
-"""How dangerous a shell script is to repeat, by its text alone: pure, and careful.
+"""How dangerous a shell script is to repeat, by its text alone: careful, and pure but for a list.
 
 R0: nothing but commands that are known to read. R1: beside these one command, and one alone, that
 leaves the same state whenever it is repeated (mkdir -p, touch, chmod 600, rm -f, writing constants
@@ -11,19 +11,11 @@ import shlex
 from collections.abc import Sequence
 
 from hfr_bench.model.terms import SideEffect
+from hfr_bench.shell.commands import irreversible, readers
 from hfr_bench.suites.agentbench.os_interaction.words import words
 
-READS = frozenset(
-    {
-        *("cat", "ls", "grep", "egrep", "fgrep", "wc", "head", "tail", "cut", "tr", "nl", "tac"),
-        *("rev", "pwd", "stat", "du", "df", "file", "test", "[", "true", "false", "basename"),
-        *("dirname", "whoami", "id", "groups", "uname", "printenv", "ps", "seq", "expr", "getent"),
-        *("which", "type", "diff", "cmp", "md5sum", "sha1sum", "sha256sum", "readlink"),
-        *("realpath", "column", "comm", "join", "paste", "fold", "cd", "echo", "printf", "nproc"),
-        *("free", "uptime", "who", "bc", "strings", "od", "sleep"),
-    }
-)
-_GONE = frozenset({"userdel", "groupdel", "shred", "mkfs", "shutdown", "reboot", "kill", "pkill"})
+_READS = frozenset({"bc", "getent", "who"})  # beside those that all suites know
+_GONE = frozenset({"groupdel", "kill", "pkill", "userdel"})  # the same
 _ENDS = frozenset({"|", "||", "&&", ";", "(", ")", "|&", "&", "\n"})
 _KEYS = frozenset(
     {"if", "then", "else", "elif", "fi", "while", "until", "do", "done", "!", "{", "}"}
@@ -117,9 +109,9 @@ def _bare(word: str) -> str:
 def _plain(name: str, rest: list[str]) -> SideEffect:
     """A simple command without redirections."""
     flags = "".join(word.lstrip("-") for word in rest if re.fullmatch(r"-[A-Za-z]+", word))
-    if name in READS:
+    if _reads(name):
         return R0
-    if name in _GONE:
+    if name in _GONE or name in irreversible():
         return R3
     if name == "rm":
         whole = bool(set("rR") & set(flags)) or "--recursive" in rest
@@ -135,6 +127,10 @@ def _plain(name: str, rest: list[str]) -> SideEffect:
     return R2
 
 
+def _reads(name: str) -> bool:
+    return name in _READS or name in readers()
+
+
 def _open(rest: list[str]) -> bool:
     return any("$" in word for word in rest)
 
@@ -144,14 +140,14 @@ def _hidden(word: str) -> bool:
     return word.startswith("$") or (word.startswith("-") and any(mark in word for mark in "${"))
 
 
-def _option(letter: str, rest: list[str]) -> bool:
-    return any(word.startswith("-") and letter in word for word in rest)
+def _option(part: str, rest: list[str]) -> bool:
+    return any(word.startswith("-") and part in word for word in rest)
 
 
 def _find(rest: list[str]) -> SideEffect:
     runs = [rest[at + 1 :] for at, word in enumerate(rest) if word in _EXEC]
     writes = any(_FIND.fullmatch(word) for word in rest)
-    return R2 if writes or any(not run or run[0] not in READS for run in runs) else R0
+    return R2 if writes or any(not run or not _reads(run[0]) for run in runs) else R0
 
 
 def _awk(rest: list[str]) -> SideEffect:
@@ -172,12 +168,13 @@ def _sed(rest: list[str]) -> SideEffect:
 
 def _xargs(rest: list[str]) -> SideEffect:
     run = rest[1:] if rest[:1] in (["-0"], ["-r"], ["-0r"]) else rest
-    return R0 if run and run[0] in READS else R2
+    return R0 if run and _reads(run[0]) else R2
 
 
 _ASKED = {
     "sort": lambda rest: R2 if _option("o", rest) else R0,
     "tree": lambda rest: R2 if _option("o", rest) else R0,
+    "file": lambda rest: R2 if _option("C", rest) or _option("--c", rest) else R0,
     "date": lambda rest: R2 if _option("s", rest) else R0,
     "uniq": lambda rest: R2 if sum(not word.startswith("-") for word in rest) > 1 else R0,
     "find": _find,

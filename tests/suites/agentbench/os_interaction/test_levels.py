@@ -39,6 +39,11 @@ LEVELS = {
     "sed -n 1w\\ b a": "R2",
     "awk -f program a": "R2",
     "date -s 12:00": "R2",
+    "file a": "R0",
+    "file -C -m a": "R2",
+    "file --comp -m a": "R2",  # shortened
+    "who | wc -l; getent passwd ann; echo 1 + 1 | bc": "R0",
+    "ssh host ls": "R3",
     "cat <(rm a)": "R2",
     "echo x > >(tee a)": "R2",
     "(rm a)": "R2",
