@@ -33,8 +33,13 @@ LAZY_IMPORTS = frozenset(  # "path: module"
         "hfr_bench/cli/verify.py: hfr_bench.lab.redacting.audit",  # only where asked for
         "hfr_bench/cli/verify.py: hfr_bench.lab.redacting.experiment",
         "hfr_bench/lab/register.py: hfr_bench.stats.estimate",  # numpy, scipy: only to freeze
+        "hfr_bench/lab/register.py: hfr_bench.lab.wire",  # all that a run takes: the same
         "hfr_bench/lab/registered.py: hfr_bench.lab.powered",  # the same
-        "hfr_bench/lab/bundle.py: hfr_bench.lab.render_html",  # an extra, which may be missing
+        "hfr_bench/lab/verify.py: hfr_bench.lab.verify_again",  # all that a run takes: level 4
+        "hfr_bench/lab/verify_registered.py: hfr_bench.lab.powered",  # scipy: helpers need none
+        "hfr_bench/lab/verify_registered.py: hfr_bench.lab.timestamp",  # HTTP: for a token only
+        "hfr_bench/lab/analyse.py: hfr_bench.lab.index",  # duckdb: `verify` reads files
+        "hfr_bench/lab/pages.py: hfr_bench.lab.render_html",  # an extra, which may be missing
         "hfr_bench/cli/publish.py: hfr_bench.lab.publishing.push",  # the same
         "hfr_bench/cli/simulate.py: hfr_bench.lab.figures_synthetic",  # the same
         "hfr_bench/injectors/mcp/proxy.py: hfr_bench.injectors.mcp",  # the same

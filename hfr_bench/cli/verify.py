@@ -8,7 +8,7 @@ import click
 from hfr_bench.cli.options import place, place_options
 from hfr_bench.errors import InfrastructureError
 from hfr_bench.lab.verify_crew import PACKED, Crew
-from hfr_bench.model.bundle import DEFAULT_LEVEL, LEVELS, SAMPLE, Verification
+from hfr_bench.model.bundle import AGAIN, DEFAULT_LEVEL, LEVELS, SAMPLE, Verification
 from hfr_bench.plugins import offered
 
 _SEEDS = 1_000_000
@@ -74,14 +74,17 @@ def verify(
     with Crew() as crew:
         if bundle.is_file() and bundle.stat().st_size >= PACKED:
             crew.begin()
-        # A second of loading: a helper loads the same meanwhile.
+        # Half a second of loading: a helper loads the same meanwhile.
         from hfr_bench.lab.verify import unfinished, verdict  # noqa: PLC0415
         from hfr_bench.lab.verify import verify as verify_bundle  # noqa: PLC0415
-        from hfr_bench.lab.verify_again import Sample  # noqa: PLC0415
 
-        seed = secrets.randbelow(_SEEDS) if sample_seed is None else sample_seed
-        there = place(sandbox, data_dir, tuple(offered("suites")), Path())
-        asked = Sample(sample, seed, there)
+        asked = None
+        if level == AGAIN or data_dir:
+            from hfr_bench.lab.verify_again import Sample  # noqa: PLC0415 - all that a run takes
+
+            seed = secrets.randbelow(_SEEDS) if sample_seed is None else sample_seed
+            there = place(sandbox, data_dir, tuple(offered("suites")), Path())
+            asked = Sample(sample, seed, there)
         found = verify_bundle(bundle, level, expect, timestamp_ca, asked, crew)
     if raw is not None:
         found = _compared(found, bundle, raw, raw_key)

@@ -22,7 +22,6 @@ from hfr_bench.lab.deviations import deviations
 from hfr_bench.lab.divergence import pools
 from hfr_bench.lab.findings import findings
 from hfr_bench.lab.further import further
-from hfr_bench.lab.index import gather
 from hfr_bench.lab.ingest import Facts, Ingest, collector_paused
 from hfr_bench.lab.joint import broken_chains
 from hfr_bench.lab.look_bounds import at_look, look_row
@@ -69,7 +68,7 @@ def analyse(
     `kinds`: as at freezing. `mixes`: to reweight by, checked. `look`: a registered one; None = the
     one that ended it, else the whole plan. `facts`: of the store's files in their order, if known.
     """
-    facts = facts or gather(store, Ingest(prereg, rows, schedules, kinds))
+    facts = facts or _gathered(store, Ingest(prereg, rows, schedules, kinds))
     whole, (prereg, rows, stage) = rows, at_look(prereg, rows, store.folder, look)
     checked = [one.checked for one in facts]
     chosen = choose(rows, checked, prereg.void_rounds)
@@ -295,6 +294,12 @@ def _oriented(
     return back.model_copy(
         update={name: None if value is None else 0.0 - value for name, value in turned.items()}
     )
+
+
+def _gathered(store: Store, ingest: Ingest) -> Sequence[Facts]:
+    from hfr_bench.lab.index import gather  # noqa: PLC0415 - duckdb: who knows the facts needs none
+
+    return gather(store, ingest)
 
 
 def _ran(rows: Sequence[PlanRow], facts: Iterable[Facts], chosen: Chosen) -> list[Ran]:

@@ -1,20 +1,23 @@
 """What freezing must know of a design before any trial: whether it can be made, and what it is."""
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from hfr_bench.errors import BadInputError
 from hfr_bench.faults import fork
 from hfr_bench.lab.plan import OracleOf, fork_trials
-from hfr_bench.lab.wire import Bench
 from hfr_bench.model.matrix import FaultMatrix
 from hfr_bench.model.prereg import FORK, Preregistration
+
+if TYPE_CHECKING:
+    from hfr_bench.lab.wire import Bench
 
 TRIALS_MAX = 200_000
 """More trials than this are not planned for the designs that grow unseen."""
 
 
 def check_fork(
-    prereg: Preregistration, bench: Bench, matrix: FaultMatrix, oracle: OracleOf
+    prereg: Preregistration, bench: "Bench", matrix: FaultMatrix, oracle: OracleOf
 ) -> tuple[str, ...]:
     """Whether forks can be made, and what a reader must know of them.
 

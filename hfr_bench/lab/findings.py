@@ -1,15 +1,20 @@
 """The report's fields of `model.findings`: the front, what was believed, where arms differ."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from hfr_bench.lab.believed import belief_rows
+from hfr_bench.lab.cells import ROLES
 from hfr_bench.lab.controls import Ran
 from hfr_bench.lab.disagree import disagreements
-from hfr_bench.lab.fronts import fronts
+from hfr_bench.model.findings import FrontRow
 from hfr_bench.model.prereg import Lock, Preregistration
+from hfr_bench.model.report import POOLED
+from hfr_bench.model.trial import TrialResult
 from hfr_bench.stats.columns import Columns
 from hfr_bench.stats.estimate import Setting
+from hfr_bench.stats.pareto import membership
 
 
 def findings(
@@ -27,7 +32,39 @@ def findings(
     main = [one for one in ran if one.row.control is None]
     arms = [arm.name for arm in prereg.arms]
     return {
-        "fronts": fronts(prereg, setting, rates, table),
+        "fronts": _fronts(prereg, setting, rates, table),
         "beliefs": belief_rows(arms, ((one.result.arm, one.facts.believed) for one in main)),
         "disagreements": disagreements(setting.pairs, table.trials, lock.prereg_digest),
     }
+
+
+def _fronts(
+    prereg: Preregistration, setting: Setting, rates: Sequence[float], table: Columns
+) -> tuple[FrontRow, ...]:
+    """Membership over all rates above 0 together, then at each of them where there are several."""
+    arms = [arm.name for arm in prereg.arms if arm.strategy not in ROLES]
+    faulty = [rate for rate in rates if rate > 0]
+    if not faulty or len(arms) < 2:
+        return ()
+    found = _rows(arms, setting, table, None)
+    for rate in faulty if len(faulty) > 1 else ():
+        found += _rows(arms, setting, table, rate)
+    return tuple(found)
+
+
+def _rows(
+    arms: Sequence[str], setting: Setting, table: Columns, rate: float | None
+) -> list[FrontRow]:
+    """At one rate, or at all above 0 together."""
+    by_arm: dict[str, list[TrialResult]] = {arm: [] for arm in arms}
+    for one in table.trials:
+        if one.arm in by_arm and (one.rate > 0 if rate is None else one.rate == rate):
+            by_arm[one.arm].append(one)
+    picked = {arm: table.pick(trials) for arm, trials in by_arm.items()}
+    found = membership(picked, replace(setting, rate=rate or 0.0))
+    pool = POOLED if rate is None else ""
+    return [
+        FrontRow(against=metric, arm=arm, rate=rate, pool=pool, **member._asdict())
+        for metric, members in found.items()
+        for arm, member in members.items()
+    ]

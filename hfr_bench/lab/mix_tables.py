@@ -18,8 +18,8 @@ from hfr_bench.model.mix import Source
 from hfr_bench.model.mixed import KindEffect, LeftOut, MixAnswer, MixRow
 from hfr_bench.model.prereg import EXHAUSTIVE
 from hfr_bench.model.report import Report
-from hfr_bench.stats.estimate import SAME, TOO_FEW
 from hfr_bench.stats.metrics import METRICS
+from hfr_bench.stats.names import SAME, TOO_FEW
 
 FIRST = ("sr", "harm_1000")
 """Whose tables are shown before all others."""

@@ -25,14 +25,14 @@ from hfr_bench.stats.effects import (
     Measured,
     Pairs,
     bounded,
-    keyed,
     pairs,
     scarce,
 )
-from hfr_bench.stats.estimate import SAME, TOO_FEW, Setting
+from hfr_bench.stats.estimate import Setting
 from hfr_bench.stats.exact import FEW
 from hfr_bench.stats.metrics import METRICS, Kind, Metric
 from hfr_bench.stats.mixing import Masses, Option, Part, Parts, lowest
+from hfr_bench.stats.names import SAME, TOO_FEW, keyed
 
 NOTHING = "?"
 """The key of what no kind of ours is like."""

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from pydantic import ValidationError
 
@@ -20,7 +20,6 @@ from hfr_bench.lab.offer import faults as faults_of
 from hfr_bench.lab.plan import Cell, cells, exhaustive_trials, plan_rows
 from hfr_bench.lab.registered import check_registered, worked_out
 from hfr_bench.lab.solved import check_solved
-from hfr_bench.lab.wire import Bench, Place
 from hfr_bench.model.matrix import FaultMatrix
 from hfr_bench.model.prereg import EXHAUSTIVE, FORK, Hypothesis, Lock, Preregistration
 from hfr_bench.model.record import text_digest
@@ -28,6 +27,9 @@ from hfr_bench.model.task import OracleStep, TaskSpec
 from hfr_bench.model.terms import Layer, Origin
 from hfr_bench.model.trial import PlanRow
 from hfr_bench.stats.metrics import METRICS
+
+if TYPE_CHECKING:
+    from hfr_bench.lab.wire import Bench, Place
 
 PREREG, LOCK, PLAN, SCHEDULES, TRIALS = (
     "prereg.yaml",
@@ -67,7 +69,7 @@ def load_prereg(folder: Path) -> Preregistration:
     return prereg
 
 
-def freeze(folder: Path, place: Place | None = None, git: str = "") -> Lock:
+def freeze(folder: Path, place: "Place | None" = None, git: str = "") -> Lock:
     """Validate, draw the schedules, lay out the plan, digest everything.
 
     `git`: what the lock says of the commit and tag that it is frozen under.
@@ -77,7 +79,7 @@ def freeze(folder: Path, place: Place | None = None, git: str = "") -> Lock:
     prereg = load_prereg(folder)
     _no_trials(folder)
     check_registered(prereg)
-    with Bench(prereg, place=replace(place or Place(), folder=folder)) as bench:
+    with _bench(prereg, folder, place) as bench:
         matrix = bench.faults.matrix
         bench.check_answered()
         check_hypotheses(prereg)
@@ -119,6 +121,13 @@ def freeze(folder: Path, place: Place | None = None, git: str = "") -> Lock:
     return lock
 
 
+def _bench(prereg: Preregistration, folder: Path, place: "Place | None") -> "Bench":
+    """What the registration names: all that a run takes comes with it, and only to freeze."""
+    from hfr_bench.lab.wire import Bench, Place  # noqa: PLC0415
+
+    return Bench(prereg, place=replace(place or Place(), folder=folder))
+
+
 def _no_trials(folder: Path) -> None:
     trials = folder / TRIALS
     if trials.is_dir() and any(trials.rglob("*.jsonl*")):
@@ -157,7 +166,7 @@ def load(folder: Path) -> Experiment:
     return Experiment(folder, prereg, lock, plan, book)
 
 
-def check_sources(experiment: Experiment, bench: Bench) -> None:
+def check_sources(experiment: Experiment, bench: "Bench") -> None:
     """The suites and prices must still be what was frozen. Raises BadInputError."""
     lock, where = experiment.lock, experiment.path
     for was, now in zip(lock.sources, bench.pins, strict=True):
@@ -204,7 +213,7 @@ def _first_difference(was: dict[str, object], now: dict[str, object]) -> str:
     return "nothing"
 
 
-def check_design(prereg: Preregistration, bench: Bench, matrix: FaultMatrix) -> tuple[str, ...]:
+def check_design(prereg: Preregistration, bench: "Bench", matrix: FaultMatrix) -> tuple[str, ...]:
     """Whether a design can be made, and what a reader must know: what it leaves out, where it is.
 
     Raises BadInputError for a window without a task, for forks of a live model, and with the
@@ -237,7 +246,7 @@ def check_design(prereg: Preregistration, bench: Bench, matrix: FaultMatrix) -> 
 
 
 def _exhaustive_notes(
-    prereg: Preregistration, bench: Bench, matrix: FaultMatrix, faults: int
+    prereg: Preregistration, bench: "Bench", matrix: FaultMatrix, faults: int
 ) -> tuple[str, ...]:
     told = [f"{EXHAUSTIVE}: {faults} faults, one a trial, at every step of the oracle's solutions"]
     named = {name for mix in matrix.mixes for name in mix.kinds}
@@ -248,7 +257,7 @@ def _exhaustive_notes(
     return tuple(told)
 
 
-def _cohorts(prereg: Preregistration, bench: Bench, planned: Iterable[Cell]) -> tuple[str, ...]:
+def _cohorts(prereg: Preregistration, bench: "Bench", planned: Iterable[Cell]) -> tuple[str, ...]:
     """Whether the plan can be run in cohorts, and what to know of them. Raises BadInputError."""
     check_cohorts(
         prereg,
@@ -258,7 +267,7 @@ def _cohorts(prereg: Preregistration, bench: Bench, planned: Iterable[Cell]) -> 
     return cohort_notes(prereg, tuple(bench.tasks), strategies)
 
 
-def _oracle_of(bench: Bench) -> Callable[[TaskSpec], tuple[OracleStep, ...]]:
+def _oracle_of(bench: "Bench") -> Callable[[TaskSpec], tuple[OracleStep, ...]]:
     return lambda task: bench.sealed(task.suite, task.task_id).oracle
 
 

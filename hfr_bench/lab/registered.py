@@ -2,15 +2,17 @@
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hfr_bench.errors import BadInputError
 from hfr_bench.lab.amending import after_data, lineage
-from hfr_bench.lab.wire import Bench
 from hfr_bench.model.prereg import EXHAUSTIVE, Preregistration
 from hfr_bench.model.registered import PENDING
 from hfr_bench.model.terms import Origin
 from hfr_bench.stats.metrics import METRICS
+
+if TYPE_CHECKING:
+    from hfr_bench.lab.wire import Bench
 
 OFFICIAL = "official"
 
@@ -51,7 +53,7 @@ def _pending(value: Any, path: str = "") -> Iterator[str]:
         yield from _pending(one, f"{path}.{key}" if path else str(key))
 
 
-def check_success(prereg: Preregistration, bench: Bench) -> None:
+def check_success(prereg: Preregistration, bench: "Bench") -> None:
     """The success oracle must be what the suite judges by. Raises BadInputError."""
     for selection in prereg.suites:
         # A suite that judges by the state of the world says so; all others ask upstream's verdict.
@@ -64,7 +66,7 @@ def check_success(prereg: Preregistration, bench: Bench) -> None:
 
 
 def worked_out(
-    prereg: Preregistration, bench: Bench, folder: Path
+    prereg: Preregistration, bench: "Bench", folder: Path
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
     """Fields of the lock (samples, what can be shown of each claim, which came after data), notes.
 
@@ -97,7 +99,7 @@ def missing(prereg: Preregistration, late: Sequence[str]) -> Iterator[str]:
         yield f"exploratory, for changed after {seen} trials were seen: {', '.join(late)}"
 
 
-def _sizes(bench: Bench) -> tuple[tuple[str, int], ...]:
+def _sizes(bench: "Bench") -> tuple[tuple[str, int], ...]:
     """Each suite, and how many of its tasks are planned."""
     return tuple(
         (drawn.selection.suite, sum(suite == drawn.selection.suite for suite, _ in bench.tasks))

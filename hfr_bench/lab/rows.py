@@ -6,7 +6,7 @@ from typing import Any
 from hfr_bench.lab.disagree import SORTS
 from hfr_bench.model.mixed import KindEffect, MixAnswer
 from hfr_bench.model.report import POOLED, Report
-from hfr_bench.stats.effects import keyed
+from hfr_bench.stats.names import keyed
 
 COLUMNS = (
     *("origin", "row", "metric", "arm", "against", "rate", "pool", "value", "low", "high"),

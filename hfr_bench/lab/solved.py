@@ -1,15 +1,19 @@
 """Whether a script could play the tasks at all: some suites do not know every solution."""
 
+from typing import TYPE_CHECKING
+
 from hfr_bench.errors import BadInputError
-from hfr_bench.lab.wire import Bench
 from hfr_bench.model.prereg import Preregistration
 from hfr_bench.model.terms import Origin
 from hfr_bench.ports.suite import Solved
 
+if TYPE_CHECKING:
+    from hfr_bench.lab.wire import Bench
+
 _SHOWN = 5
 
 
-def check_solved(prereg: Preregistration, bench: Bench) -> None:
+def check_solved(prereg: Preregistration, bench: "Bench") -> None:
     """Raises BadInputError naming tasks without a solution that only a script would play.
 
     A live model needs none, nor does the agent that does nothing.

@@ -12,26 +12,27 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import zip_longest
 from math import isclose
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hfr_bench import __version__
 from hfr_bench.errors import BadInputError, HfrError, InfrastructureError
 from hfr_bench.lab import render, seal
 from hfr_bench.lab.analyse import analyse
-from hfr_bench.lab.bundle import describe, environment
 from hfr_bench.lab.looks import ends_here, told
+from hfr_bench.lab.pages import HTML, describe, environment
 from hfr_bench.lab.redacting.audit import redacted
 from hfr_bench.lab.register import Experiment
 from hfr_bench.lab.review.summary import with_review
-from hfr_bench.lab.verify_again import LEVEL as AGAIN
-from hfr_bench.lab.verify_again import Sample, level_4
-from hfr_bench.lab.verify_ahead import HTML, Ahead
+from hfr_bench.lab.verify_ahead import Ahead
 from hfr_bench.lab.verify_crew import Crew
 from hfr_bench.lab.verify_files import Work, judge, lay_out, level_0, other_version
 from hfr_bench.lab.verify_frozen import Frozen, level_1, level_2, read_frozen
 from hfr_bench.lab.verify_read import opened
-from hfr_bench.model.bundle import DEFAULT_LEVEL, LEVELS, Check, Environment, Verification
+from hfr_bench.model.bundle import AGAIN, DEFAULT_LEVEL, LEVELS, Check, Environment, Verification
 from hfr_bench.model.report import Report
+
+if TYPE_CHECKING:
+    from hfr_bench.lab.verify_again import Sample
 
 WORD: tuple[tuple[str, ...], ...] = (
     (
@@ -69,7 +70,7 @@ def verify(
     level: int = DEFAULT_LEVEL,
     expect: str | None = None,
     authority: Path | None = None,
-    sample: Sample | None = None,
+    sample: "Sample | None" = None,
     crew: Crew | None = None,
 ) -> Verification:
     """Verify a bundle up to a level.
@@ -97,7 +98,7 @@ def verify(
             checks.append(_expected(digest, expect.lower()))
         if level > 0:
             work.authority = authority
-            checks += _above(work, level, sample or Sample(), ahead)
+            checks += _above(work, level, sample, ahead)
     return Verification(
         name=work.says.name,
         origin=work.says.origin,
@@ -117,7 +118,7 @@ def _expected(digest: str, expect: str) -> Check:
     return Check(level=0, check="the manifest is the one expected", ok=right, detail=detail)
 
 
-def _above(work: Work, level: int, sample: Sample, ahead: Ahead) -> Iterator[Check]:
+def _above(work: Work, level: int, sample: "Sample | None", ahead: Ahead) -> Iterator[Check]:
     """Levels 1 to `level`. A level that cannot be gone through has failed, and says at what."""
     try:
         frozen = read_frozen(work)
@@ -131,7 +132,7 @@ def _above(work: Work, level: int, sample: Sample, ahead: Ahead) -> Iterator[Che
         lambda: level_1(work, frozen),
         lambda: level_2(work, frozen, ahead.drawn),
         lambda: level_3(work, frozen, ahead),
-        lambda: level_4(work, sample),
+        lambda: _again(work, sample),
     )
     for number, step in enumerate(steps[:level], 1):
         try:
@@ -146,6 +147,13 @@ def _above(work: Work, level: int, sample: Sample, ahead: Ahead) -> Iterator[Che
 
 def _told(work: Work, error: Exception) -> str:
     return str(error).replace(f"{work.folder}/", "").replace(str(work.folder), "the bundle")
+
+
+def _again(work: Work, sample: "Sample | None") -> Iterator[Check]:
+    """Level 4: all that a run takes is loaded for it."""
+    from hfr_bench.lab.verify_again import Sample, level_4  # noqa: PLC0415 - half a second
+
+    return level_4(work, sample or Sample())
 
 
 # -- level 3: re-derivation -------------------------------------------------------------------

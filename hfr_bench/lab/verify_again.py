@@ -26,10 +26,9 @@ from hfr_bench.lab.store import TrialFile, stripped
 from hfr_bench.lab.trial import run_trial
 from hfr_bench.lab.verify_files import Work, judge
 from hfr_bench.lab.wire import Bench, Place, WorkerScope
-from hfr_bench.model.bundle import SAMPLE, Check
+from hfr_bench.model.bundle import AGAIN, SAMPLE, Check
 from hfr_bench.model.terms import Origin
 
-LEVEL = 4
 _TAPES = "recorded responses are those of their traces"
 _PLACE = ("sandbox", "image_id")  # of the first line: where it ran, not what happened
 
@@ -60,11 +59,11 @@ def level_4(work: Work, sample: Sample) -> Iterator[Check]:
         experiment = load(work.folder)
         drawn, of = _drawn(experiment, sample)
         if recorded(experiment):
-            yield judge(LEVEL, _TAPES, list(strange(experiment)), "")
+            yield judge(AGAIN, _TAPES, list(strange(experiment)), "")
         found = list(_run(experiment, drawn, sample.place))
     except BadInputError as error:
         told = str(error).replace(f"{work.folder}/", "").replace(str(work.folder), "the bundle")
-        yield from (Check(level=LEVEL, check=title, ok=None, detail=told) for title in titles)
+        yield from (Check(level=AGAIN, check=title, ok=None, detail=told) for title in titles)
         return
     said = f"{len(found)} of {of} trials, seed {sample.seed}"
     for title, wrong in zip(
@@ -75,7 +74,7 @@ def level_4(work: Work, sample: Sample) -> Iterator[Check]:
         ),
         strict=True,
     ):
-        yield judge(LEVEL, title, wrong, said + _versions(work))
+        yield judge(AGAIN, title, wrong, said + _versions(work))
 
 
 def _versions(work: Work) -> str:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from hfr_bench.errors import HfrError
 from hfr_bench.lab import render, seal, verify_help
-from hfr_bench.lab.bundle import pages
+from hfr_bench.lab.pages import HTML, pages
 from hfr_bench.lab.register import Experiment
 from hfr_bench.lab.verify_crew import WORTH, Asked, Crew
 from hfr_bench.lab.verify_files import Work
@@ -25,7 +25,6 @@ from hfr_bench.lab.verify_traces import Reader, Seen, chunks, file_of
 from hfr_bench.model.report import Report
 
 _DRAWN, _NUMBERS = 2, 3  # levels
-HTML = "report.html"
 
 
 class Ahead:

@@ -9,7 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
-from hfr_bench.lab.bundle import pages
+from hfr_bench.lab.pages import pages
 from hfr_bench.lab.register import Experiment
 from hfr_bench.lab.verify_frozen import Drawn, draw_again, frozen_of, ingest_of
 from hfr_bench.lab.verify_read import opened

@@ -11,10 +11,8 @@ from itertools import pairwise
 from hfr_bench.errors import BadInputError
 from hfr_bench.faults import sampling
 from hfr_bench.lab.amending import Ancestor, after_data, lineage
-from hfr_bench.lab.powered import claims
 from hfr_bench.lab.register import LOCK, TOKEN
 from hfr_bench.lab.sampling import told
-from hfr_bench.lab.timestamp import check
 from hfr_bench.lab.verify_files import Work, judge
 from hfr_bench.model.bundle import Check
 from hfr_bench.model.prereg import Lock, Preregistration
@@ -70,6 +68,8 @@ def _of(samples: tuple[SampleDrawn, ...], fine: list[str]) -> str:
 
 
 def _claims(prereg: Preregistration, lock: Lock) -> Check:
+    from hfr_bench.lab.powered import claims  # noqa: PLC0415 - scipy: whoever helps needs none
+
     again = claims(prereg, tuple(len(source.tasks) for source in lock.sources))
     wrong = [
         f"{said.id}: {said.detectable}, worked out again {made.detectable}"
@@ -121,6 +121,8 @@ def _date(lock: Lock) -> datetime:
 
 def _timestamp(work: Work) -> Check:
     """The token beside the lock: what openssl says of it, where it is installed."""
+    from hfr_bench.lab.timestamp import check  # noqa: PLC0415 - HTTP: only where a token lies
+
     found = check(work.folder / LOCK, work.authority)
     ok = found.trusted if found.imprint else False
     return Check(level=1, check="a timestamp is over this lock", ok=ok, detail=found.detail)

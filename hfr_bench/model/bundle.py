@@ -13,6 +13,8 @@ LEVELS = ("integrity", "registration", "schedules", "re-derivation", "re-executi
 """What verifying goes through, from 0 on."""
 DEFAULT_LEVEL = 3
 """The highest level that needs nothing but the bundle."""
+AGAIN = 4
+"""The level that runs trials again."""
 SAMPLE = 20
 """Trials that level 4 runs again."""
 

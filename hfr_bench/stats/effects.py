@@ -16,9 +16,10 @@ from hfr_bench.model.mixed import KindEffect
 from hfr_bench.model.trial import TrialResult
 from hfr_bench.stats.bootstrap import Floats, Ints, Sample, per_task, resample
 from hfr_bench.stats.bounds import bootstrapped
-from hfr_bench.stats.estimate import SAME, TOO_FEW, Setting
+from hfr_bench.stats.estimate import Setting
 from hfr_bench.stats.exact import FEW, difference_interval, share_interval
 from hfr_bench.stats.metrics import METRICS, Kind, Metric
+from hfr_bench.stats.names import SAME, TOO_FEW, keyed
 
 SHOWN = ("sr", "csr", "harm_1000", "esc", "cost_mean", "latency_mean")
 """Whose effects are published. All count each trial once, so that they add up under a mix."""
@@ -42,11 +43,6 @@ class Single(NamedTuple):
     def key(self) -> str:
         """How a mix names it."""
         return keyed(self.kind, self.lands)
-
-
-def keyed(kind: str, lands: bool | None) -> str:
-    """The name of a kind, or of those of its faults that landed, or did not."""
-    return kind if lands is None else f"{kind}/{'landed' if lands else 'lost'}"
 
 
 @dataclass(frozen=True, slots=True)

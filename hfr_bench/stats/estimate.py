@@ -29,6 +29,7 @@ from hfr_bench.stats.bounds import ALIKE, FAR_OUT, bootstrapped, far_out
 from hfr_bench.stats.columns import Picked, picked
 from hfr_bench.stats.exact import FEW, difference_interval, share_interval
 from hfr_bench.stats.metrics import METRICS, P99_TRIALS, Kind, Metric
+from hfr_bench.stats.names import SAME, TOO_FEW
 
 PAIRED = tuple(
     name
@@ -39,10 +40,6 @@ PAIRED = tuple(
 
 AMOUNTS = ("microusd", "us", "count", "ratio")
 """Units whose differences are also told as relative changes, with bounds (paper §6.6.5)."""
-
-SAME = "no pair differs"
-TOO_FEW = "too few differ"
-"""Fewer than FEW tasks make the difference of a rate: each arm's own interval says more."""
 
 
 @dataclass(frozen=True, slots=True)

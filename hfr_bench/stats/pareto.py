@@ -17,8 +17,8 @@ from hfr_bench.stats.bootstrap import Floats
 from hfr_bench.stats.estimate import Measured, Setting, measure
 from hfr_bench.stats.exact import FEW
 from hfr_bench.stats.metrics import METRICS
+from hfr_bench.stats.names import SPENT
 
-SPENT = ("cost_mean", "p95")
 SUCCESS, HARM = "sr", "harm_1000"
 
 

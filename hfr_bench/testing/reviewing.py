@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 from hfr_bench.lab.redact import Redactor
 from hfr_bench.lab.register import Experiment
-from hfr_bench.lab.review.draw import Showing
-from hfr_bench.lab.review.session import Session, drawn
+from hfr_bench.lab.review.draw import Showing, drawn
+from hfr_bench.lab.review.session import Session
 
 Says = Callable[[Showing], tuple[str, str]]
 """(goal_met, misdeed) of a showing."""

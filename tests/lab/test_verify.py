@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from hfr_bench.lab.analyse import analyse
-from hfr_bench.lab.bundle import pages
+from hfr_bench.lab.pages import pages
 from hfr_bench.lab.store import Store
 from hfr_bench.lab.verify import differences, verdict, verify
 from hfr_bench.model.bundle import Bundle

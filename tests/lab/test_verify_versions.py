@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from hfr_bench.errors import BadInputError
-from hfr_bench.lab.bundle import code_digest
+from hfr_bench.lab.pages import code_digest
 from hfr_bench.lab.verify import verify
 from hfr_bench.lab.verify_files import other_version
 from hfr_bench.testing.bundled import failed, replace, reseal

@@ -12,6 +12,7 @@ from hfr_bench.errors import BadInputError
 from hfr_bench.faults.draw import uniform
 from hfr_bench.lab.cohorts import crowds
 from hfr_bench.lab.register import Experiment
+from hfr_bench.lab.review.book import read, share_of
 from hfr_bench.lab.rounds import Counted, last_rounds
 from hfr_bench.lab.store import Store, TrialFile, choose
 from hfr_bench.model.record import digest
@@ -184,3 +185,19 @@ def _check_complete(experiment: Experiment, seen: set[str]) -> None:
             f"{experiment.path}: {len(lacking)} pair groups are not finished, such as "
             f"{lacking[0]}; `hfr-bench run {experiment.path}` first, for the draw is made from all"
         )
+
+
+def drawn(experiment: Experiment, share: float | None = None) -> Draw:
+    """The experiment's draw, at the share asked for or that of the ratings there are.
+
+    Raises BadInputError for an unfinished experiment, another share, or nothing to draw from.
+    """
+    found = read(experiment.path).ratings
+    wanted = share_of(experiment.path, found, share, MOST)
+    made = draw(experiment.lock.prereg_digest, candidates(experiment), wanted)
+    if not made.showings:
+        raise BadInputError(
+            f"{experiment.path}: no trial was accepted, handed to a person or failed a check; "
+            "there is nothing to look over"
+        )
+    return made

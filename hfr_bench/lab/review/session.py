@@ -7,13 +7,13 @@ from typing import cast
 from hfr_bench.errors import BadInputError
 from hfr_bench.lab.redact import Redactor
 from hfr_bench.lab.register import Experiment
-from hfr_bench.lab.review.book import append, check_rater, read, share_of
-from hfr_bench.lab.review.draw import Draw, Showing, candidates, draw, ordered
+from hfr_bench.lab.review.book import append, check_rater, read
+from hfr_bench.lab.review.draw import Draw, Showing, ordered
 from hfr_bench.lab.review.view import View, Words, view
 from hfr_bench.lab.review.words import words
 from hfr_bench.lab.runlog import now
 from hfr_bench.lab.store import Store
-from hfr_bench.model.review import MOST, WORDS, Rating, Word
+from hfr_bench.model.review import WORDS, Rating, Word
 
 NOTE_MAX = 4000  # characters
 
@@ -88,19 +88,3 @@ class Session:
             append(self.experiment.path, rating)
             self._said[alias] = rating
         return rating
-
-
-def drawn(experiment: Experiment, share: float | None = None) -> Draw:
-    """The experiment's draw, at the share asked for or that of the ratings there are.
-
-    Raises BadInputError for an unfinished experiment, another share, or nothing to draw from.
-    """
-    found = read(experiment.path).ratings
-    wanted = share_of(experiment.path, found, share, MOST)
-    made = draw(experiment.lock.prereg_digest, candidates(experiment), wanted)
-    if not made.showings:
-        raise BadInputError(
-            f"{experiment.path}: no trial was accepted, handed to a person or failed a check; "
-            "there is nothing to look over"
-        )
-    return made

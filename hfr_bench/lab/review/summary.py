@@ -13,8 +13,7 @@ from typing import Literal
 from hfr_bench.errors import BadInputError
 from hfr_bench.lab.register import Experiment
 from hfr_bench.lab.review.book import Book, read, there_are
-from hfr_bench.lab.review.draw import Candidate, Draw, Showing
-from hfr_bench.lab.review.session import drawn
+from hfr_bench.lab.review.draw import Candidate, Draw, Showing, drawn
 from hfr_bench.model.report import DeviationRow, Report
 from hfr_bench.model.review import AgreementRow, RaterRow, Rating, Review, ShareRow
 from hfr_bench.stats.agreement import alpha, kappa, raw_agreement, weighted_share
@@ -28,7 +27,7 @@ Answers = Mapping[str, str]
 
 
 def summarise(experiment: Experiment, share: float | None = None) -> Review:
-    """The ratings of an experiment. Raises BadInputError as `session.drawn` does."""
+    """The ratings of an experiment. Raises BadInputError as `draw.drawn` does."""
     return summed(experiment, drawn(experiment, share), read(experiment.path))
 
 

@@ -5,7 +5,8 @@ import pytest
 from hfr_bench.errors import BadInputError
 from hfr_bench.lab.redact import Redactor
 from hfr_bench.lab.review.book import read
-from hfr_bench.lab.review.session import Session, drawn
+from hfr_bench.lab.review.draw import drawn
+from hfr_bench.lab.review.session import Session
 from hfr_bench.testing.reviewing import session
 
 

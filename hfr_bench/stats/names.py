@@ -1,0 +1,13 @@
+"""What the makers of numbers and the tables that show them both say; the latter need no numpy."""
+
+SAME = "no pair differs"
+TOO_FEW = "too few differ"
+"""Fewer than FEW tasks make the difference of a rate: each arm's own interval says more."""
+
+SPENT = ("cost_mean", "p95")
+"""What success is held against on the Pareto fronts, besides harm."""
+
+
+def keyed(kind: str, lands: bool | None) -> str:
+    """The name of a kind, or of those of its faults that landed, or did not."""
+    return kind if lands is None else f"{kind}/{'landed' if lands else 'lost'}"
