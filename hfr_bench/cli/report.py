@@ -70,6 +70,7 @@ def report(
         experiment.book.like,
         faults.kinds,
         chosen,
+        outlines=experiment.book.outline,
     )
     made = with_review(made, experiment)
     for line in store.said:

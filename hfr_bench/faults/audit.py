@@ -282,10 +282,10 @@ def rows(audits: Iterable[TrialAudit]) -> tuple[AuditRow, ...]:
             kind=kind,
             layer=layer,
             arm=arm,
-            scheduled=sum(one.scheduled for one in sums),
-            reached=sum(one.reached for one in sums),
-            delivered=sum(one.delivered for one in sums),
-            masked=sum(one.masked for one in sums),
+            scheduled=sum([one.scheduled for one in sums]),
+            reached=sum([one.reached for one in sums]),
+            delivered=sum([one.delivered for one in sums]),
+            masked=sum([one.masked for one in sums]),
             mismatched=tuple(text for one in sums for text in one.mismatched)[:_SHOWN],
         )
         for (layer, kind, arm), sums in sorted(found.items())

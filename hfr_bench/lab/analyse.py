@@ -14,6 +14,7 @@ from typing import Any
 from hfr_bench.faults.audit import rows as audit_rows
 from hfr_bench.lab.amending import confirmatory, rejoined
 from hfr_bench.lab.anytime import anytime
+from hfr_bench.lab.book import Outlines
 from hfr_bench.lab.by_kind import by_kind, organic
 from hfr_bench.lab.cohorts import drawn as drawn_units
 from hfr_bench.lab.confirm import confirmed, holds, places_of
@@ -44,7 +45,7 @@ from hfr_bench.model.report import (
 from hfr_bench.model.schedule import FaultSchedule, KindSpec
 from hfr_bench.model.trial import PlanRow, TrialResult, named
 from hfr_bench.stats.bootstrap import Unit, draw, units
-from hfr_bench.stats.columns import Columns
+from hfr_bench.stats.columns import Columns, Picked
 from hfr_bench.stats.estimate import Setting, estimate
 
 ORACLE = "oracle_recovery"
@@ -61,13 +62,16 @@ def analyse(
     mixes: Sequence[FaultMix] = (),
     look: int | None = None,
     facts: Sequence[Facts] | None = None,
+    outlines: Outlines | None = None,
 ) -> Report:
     """Make the report of an experiment, complete or not.
 
     `rows`, `store`: the plan (with controls), and the traces. `schedules`: by id, with its errors.
     `kinds`: as at freezing. `mixes`: to reweight by, checked. `look`: a registered one; None = the
     one that ended it, else the whole plan. `facts`: of the store's files in their order, if known.
+    `outlines`: the schedules in short, if they can be had so.
     """
+    outlines = outlines or schedules
     facts = facts or _gathered(store, Ingest(prereg, rows, schedules, kinds))
     whole, (prereg, rows, stage) = rows, at_look(prereg, rows, store.folder, look)
     checked = [one.checked for one in facts]
@@ -77,8 +81,9 @@ def analyse(
     audited, audits = _audited(prereg, ran), audit_rows(one.facts.audit for one in ran)
     rates = tuple(sorted({row.trial.rate for row in rows}))
     silent = tuple(sorted({row.kind for row in audits if kinds[row.kind].silent}))
-    apart = _apart(rows, main, schedules, kinds) if silent else {}
-    drawn = drawn_units(prereg, rows, units(main))
+    apart = _apart(rows, main, outlines, kinds) if silent else {}
+    tasks = units(main)
+    drawn = drawn_units(prereg, rows, tasks)
     setting, table = _setting(prereg, lock, drawn), Columns(main)
     estimates, contrasts = _estimate(prereg, setting, rates, table, apart)
     checks = controls(prereg, ran, audits, audited.found)
@@ -87,16 +92,16 @@ def analyse(
         **_registered(prereg, lock, stage),
         complete=complete,
         valid=valid,
-        **_size(prereg, whole, ran, main, chosen),
+        **_size(prereg, whole, ran, tasks, chosen),
         ran_in=places(audited),
-        notes=notes(prereg, rows, chosen, checked, audited, main, last(store.folder)),
+        notes=notes(prereg, rows, chosen, checked, audited, tasks, last(store.folder)),
         estimates=tuple(estimates),
         contrasts=tuple(contrasts),
-        **_claims((prereg, lock, stage), contrasts, sound, main, drawn, rows, schedules),
+        **_claims((prereg, lock, stage), contrasts, sound, table, drawn, rows, outlines),
         anytime=anytime(confirmatory(prereg, lock), rows, main, chosen.dropped, stage, sound),
         audit=audits,
         **further(prereg, setting, ran, table),
-        **by_kind(prereg, setting, singles(ran, schedules, kinds), kinds, mixes),
+        **by_kind(prereg, setting, singles(ran, outlines, kinds, table), kinds, mixes),
         **_our_side((prereg, lock), rows, facts, chosen, main, store.folder),
         controls=checks,
         **on_the_way(prereg, rates, ran, silent),
@@ -135,19 +140,18 @@ def _size(
     prereg: Preregistration,
     rows: Sequence[PlanRow],
     ran: Sequence[Ran],
-    main: Sequence[TrialResult],
+    tasks: Sequence[Unit],
     chosen: Chosen,
 ) -> dict[str, Any]:
     """The report's fields that count tasks, units and trials, and the digest of the trials."""
-    found = units(main)
-    tasks = len(found)
+    controls = sum(one.row.control is not None for one in ran)
     return {
-        "tasks": tasks,
-        "units": len(drawn_units(prereg, rows, found)[0]) if prereg.cohorts else 0,
-        "below_protocol": tasks < prereg.protocol_tasks,
+        "tasks": len(tasks),
+        "units": len(drawn_units(prereg, rows, tasks)[0]) if prereg.cohorts else 0,
+        "below_protocol": len(tasks) < prereg.protocol_tasks,
         "trials_planned": sum(row.control is None for row in rows),
-        "trials_analysed": len(main),
-        "control_trials": len(ran) - len(main),
+        "trials_analysed": len(ran) - controls,
+        "control_trials": controls,
         "groups_dropped": len(chosen.dropped),
         "traces_digest": traces_digest(chosen.trials),
     }
@@ -178,12 +182,12 @@ def contrasted(prereg: Preregistration) -> tuple[tuple[str, str], ...]:
 def _apart(
     rows: Sequence[PlanRow],
     main: Sequence[TrialResult],
-    schedules: Callable[[str], FaultSchedule],
+    outlines: Outlines,
     kinds: Mapping[str, KindSpec],
 ) -> dict[str, list[TrialResult]]:
     """The trials of explicit and of silent kinds, by what was scheduled for them."""
     planned = {row.trial.trial_id: row.trial.schedule_id for row in rows}
-    return pools(main, lambda trial: schedules(planned[trial]), kinds)
+    return pools(main, planned, outlines, kinds)
 
 
 def _setting(
@@ -211,28 +215,26 @@ def _estimate(
     """
     estimates: list[Estimate] = []
     contrasts: list[PairedEstimate] = []
-    main = table.trials
+    names = [arm.name for arm in prereg.arms]
 
-    def add(trials: Iterable[TrialResult], rate: float, pool: str = "") -> None:
-        arms: dict[str, list[TrialResult]] = {arm.name: [] for arm in prereg.arms}
-        for trial in trials:
-            arms[trial.arm].append(trial)
-        picked = {arm: table.pick(trials) for arm, trials in arms.items()}
-        found, compared = estimate(picked, replace(shared, rate=rate))
+    def add(arms: Mapping[str, Picked], rate: float, pool: str = "") -> None:
+        found, compared = estimate(arms, replace(shared, rate=rate))
         label = {"rate": None, "pool": pool} if pool else {}
         estimates.extend(one.model_copy(update=label) for one in found)
         contrasts.extend(one.model_copy(update=label) for one in compared)
 
     for rate in rates:
-        add((one for one in main if one.rate == rate), rate)
+        add({arm: table.cell(arm, [rate]) for arm in names}, rate)
     faulty = [rate for rate in rates if rate > 0]
     if faulty:
         # A cell like any other: tasks are drawn, and bring their trials of all these rates along.
         # Rates are in the same order in every arm, so the pairs stay those of one schedule.
-        together = [one for rate in faulty for one in main if one.rate == rate]
-        add(together, faulty[-1], POOLED)
+        add({arm: table.cell(arm, faulty) for arm in names}, faulty[-1], POOLED)
     for pool, trials in apart.items():
-        add(trials, faulty[-1], pool)
+        of_arm: dict[str, list[TrialResult]] = {arm: [] for arm in names}
+        for trial in trials:
+            of_arm[trial.arm].append(trial)
+        add({arm: table.pick(own) for arm, own in of_arm.items()}, faulty[-1], pool)
     return estimates, contrasts
 
 
@@ -240,15 +242,15 @@ def _claims(
     registered: tuple[Preregistration, Lock, Stage | None],
     contrasts: Iterable[PairedEstimate],
     sound: tuple[bool, bool],
-    main: Sequence[TrialResult],
+    table: Columns,
     drawn: tuple[Sequence[Unit], dict[Unit, int]],
     rows: Iterable[PlanRow],
-    schedules: Callable[[str], FaultSchedule],
+    outlines: Outlines,
 ) -> dict[str, Any]:
     """The report's fields about registered claims. `sound`: whether it is complete, and valid."""
     (prereg, lock, stage), (complete, valid) = registered, sound
     claims = judged(prereg.hypotheses, contrasts, complete=complete, valid=valid)
-    told, places = (main if complete and valid else ()), places_of(rows, schedules)
+    told, places = (table if complete and valid else Columns(())), places_of(rows, outlines)
     kept = [row for row in claims if row.id not in lock.after_data]
     made = confirmed(confirmatory(prereg, lock), lock, kept, told, drawn, places, stage)
     return rejoined(made, claims, lock)

@@ -1,5 +1,6 @@
 """The report's fields about faults of one kind: what they do, and what nobody injected."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -33,7 +34,8 @@ def by_kind(
 def organic(prereg: Preregistration, facts: Iterable[Facts]) -> tuple[OrganicRow, ...]:
     """Errors that nobody injected, by arm: of all rounds, since they make voids."""
     sums = {arm.name: [0, 0] for arm in prereg.arms}
-    for one in facts:
-        for n, count in enumerate(one.organic):
-            sums.setdefault(one.checked.file.arm, [0, 0])[n] += count
+    found = Counter((one.checked.file.arm, one.organic) for one in facts)  # most have none
+    for (arm, counts), trials in found.items():
+        for n, count in enumerate(counts):
+            sums.setdefault(arm, [0, 0])[n] += count * trials
     return tuple(OrganicRow(arm=arm, absorbed=a, exhausted=e) for arm, (a, e) in sums.items())

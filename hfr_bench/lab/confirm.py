@@ -4,17 +4,19 @@ Only for a complete, valid experiment: before, no p-value is made, so that none 
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
 from typing import Any, Literal
 
 import numpy as np
 
+from hfr_bench.lab.book import Outlines
 from hfr_bench.lab.look_bounds import repeated
 from hfr_bench.lab.looks import Stage
 from hfr_bench.model.prereg import Hypothesis, Lock, Preregistration
 from hfr_bench.model.report import HypothesisRow, LeftOutRow
-from hfr_bench.model.schedule import FaultSchedule
 from hfr_bench.model.trial import PlanRow, TrialResult
 from hfr_bench.stats.bootstrap import Unit, draw
+from hfr_bench.stats.columns import Columns, Picked
 from hfr_bench.stats.confirm import Claim, Tested, examine, left_out
 from hfr_bench.stats.estimate import Setting
 from hfr_bench.stats.multiplicity import gatekept, holm, simultaneous
@@ -22,17 +24,18 @@ from hfr_bench.stats.multiplicity import gatekept, holm, simultaneous
 Places = Callable[[TrialResult], Iterable[str]]
 
 
-def places_of(rows: Iterable[PlanRow], schedules: Callable[[str], FaultSchedule]) -> Places:
+def places_of(rows: Iterable[PlanRow], outlines: Outlines) -> Places:
     """The points at which faults are planned for a trial: the same in all arms of its group."""
     planned = {row.trial.trial_id: row.trial.schedule_id for row in rows}
-    return lambda trial: {event.point for event in schedules(planned[trial.trial_id]).events}
+    points = cache(lambda schedule_id: frozenset(e.point for e in outlines(schedule_id).events))
+    return lambda trial: points(planned[trial.trial_id])
 
 
 def confirmed(
     prereg: Preregistration,
     lock: Lock,
     rows: Sequence[HypothesisRow],
-    main: Sequence[TrialResult],
+    table: Columns,
     drawn: tuple[Sequence[Unit], dict[Unit, int]],
     places: Places,
     stage: Stage | None = None,
@@ -43,39 +46,28 @@ def confirmed(
         prereg: what was registered.
         lock: its digest, which keys all chance.
         rows: the claims as their intervals bear them, in the registered order.
-        main: all graded trials but the controls; none while nothing may be told yet.
+        table: all graded trials but the controls; empty while nothing may be told yet.
         drawn: the units, and each task's place among them (`lab.cohorts.drawn`).
         places: of each trial (`places_of`).
         stage: the registered look that this is, if looks are.
     """
-    if not rows or not main:
+    if not rows or not table.trials:
         return {"hypotheses": tuple(rows)}
     level = prereg.analysis.level
     counts = draw(drawn[0], prereg.analysis.resamples, lock.prereg_digest)
     found, without = [], []
     for claim in prereg.hypotheses:
-        trials = _trials(claim, main)
+        rates = [claim.rate] if claim.rate is not None else [rate for rate in table.rates() if rate > 0]
         setting = Setting(claim.rate or 0.0, level, drawn[1], counts)
-        ours, theirs = ([t for t in trials if t.arm == arm] for arm in (claim.arm, claim.against))
+        ours, theirs = (table.cell(arm, rates) for arm in (claim.arm, claim.against))
         key = f"{lock.prereg_digest}\x00{claim.id}"
         found.append(examine(_claim(claim), ours, theirs, setting, key))
-        without += _without(claim, trials, setting, places)
+        without += _without(claim, ours.and_then(theirs), setting, places)
     return {"hypotheses": _adjusted(rows, found, level, stage), "left_out": tuple(without)}
 
 
 def _claim(claim: Hypothesis) -> Claim:
     return Claim(claim.metric, claim.arm, claim.against, claim.direction, claim.margin)
-
-
-def _trials(claim: Hypothesis, main: Iterable[TrialResult]) -> list[TrialResult]:
-    """The trials of a claim's two arms, at its rate or at all rates above 0."""
-    arms = claim.arm, claim.against
-    return [
-        trial
-        for trial in main
-        if trial.arm in arms
-        and (trial.rate > 0 if claim.rate is None else trial.rate == claim.rate)
-    ]
 
 
 def _adjusted(
@@ -141,7 +133,7 @@ def _verdict(row: HypothesisRow, p: float, alone: float, level: float) -> dict[s
 
 
 def _without(
-    claim: Hypothesis, trials: Sequence[TrialResult], setting: Setting, places: Places
+    claim: Hypothesis, trials: Picked, setting: Setting, places: Places
 ) -> list[LeftOutRow]:
     """The claim without each suite, seed and point in turn; nothing where there is only one."""
     kinds: Mapping[Literal["suite", "seed", "point"], Places] = {

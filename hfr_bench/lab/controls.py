@@ -58,16 +58,18 @@ def controls(
         found: what audit and rederivation found against the traces.
     """
     by_arm: dict[str, list[TrialResult]] = {}
+    twins: dict[tuple[str, str], Ran] = {}
     for one in ran:
         if one.row.control is None:
             by_arm.setdefault(one.result.arm, []).append(one.result)
+            twins[place(one.row.trial)] = one
     forked = (came_alike(came(ran)),) if prereg.faults.design == FORK else ()
     return (
         *forked,
         _delivered(audit),
         _unplanned(prereg, found),
-        _twins(prereg, ran, INJECTOR_REMOVED, "rate 0 equals no injector at all"),
-        _twins(prereg, ran, A_A, "the same arm twice gives the same trials (A/A)"),
+        _twins(prereg, ran, twins, INJECTOR_REMOVED, "rate 0 equals no injector at all"),
+        _twins(prereg, ran, twins, A_A, "the same arm twice gives the same trials (A/A)"),
         _derived(ran, found.underived),
         _claims(ran),
         _no_retry_drops(prereg, by_arm),
@@ -83,9 +85,14 @@ def came(ran: Iterable[Ran]) -> list[Came]:
     ]
 
 
-def _twins(prereg: Preregistration, ran: Sequence[Ran], control: str, title: str) -> ControlRow:
+def _twins(
+    prereg: Preregistration,
+    ran: Sequence[Ran],
+    twins: Mapping[tuple[str, str], Ran],
+    control: str,
+    title: str,
+) -> ControlRow:
     """Every control trial must behave exactly as its twin in the main experiment."""
-    twins = {place(one.row.trial): one for one in ran if one.row.control is None}
     pairs = [
         (one, twins[place(one.row.trial)])
         for one in ran

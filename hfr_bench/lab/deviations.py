@@ -85,9 +85,9 @@ def _blocks(
 def _models(prereg: Preregistration, counted: Sequence[Facts]) -> Iterator[DeviationRow]:
     """Models that answered under another name than before, or than is registered."""
     answers: dict[str, Counter[str]] = {}
-    for one in counted:
-        for asked, returned, n in one.models:
-            answers.setdefault(asked, Counter())[returned] += n
+    for told, trials in Counter(one.models for one in counted).items():  # most are alike
+        for asked, returned, n in told:
+            answers.setdefault(asked, Counter())[returned] += n * trials
     facts = prereg.method.models if prereg.method is not None else ()
     registered = {model.name: model.snapshot for model in facts}
     for asked, found in sorted(answers.items()):
@@ -150,34 +150,32 @@ def _versions(lock: Lock, folder: Path) -> Iterator[DeviationRow]:
 def _faults(rows: Sequence[PlanRow], counted: Iterable[Facts]) -> Iterator[DeviationRow]:
     """Planned faults that were not delivered where they were met, and those that never were."""
     control = {(row.trial.pair_group, row.trial.arm) for row in rows if row.control is not None}
-    sums: dict[str, Counter[str]] = {}
+    sums: dict[str, tuple[int, int, int]] = {}
     for one in counted:
-        if (one.checked.file.group, one.checked.file.arm) in control or not one.audit.sums:
+        audit, file = one.audit, one.checked.file
+        if not audit.sums or (file.group, file.arm) in control:
             continue
-        scheduled = reached = right = 0
-        for kind in one.audit.sums.values():
+        scheduled, reached, right = sums.get(audit.arm, (0, 0, 0))
+        for kind in audit.sums.values():
             scheduled += kind.scheduled
             reached += kind.reached
             right += kind.delivered + kind.masked
-        cell = sums.setdefault(one.audit.arm, Counter())
-        cell["scheduled"] += scheduled
-        cell["reached"] += reached
-        cell["right"] += right
-    wrong = {arm: cell["reached"] - cell["right"] for arm, cell in sums.items()}
+        sums[audit.arm] = scheduled, reached, right
+    wrong = {arm: reached - right for arm, (_, reached, right) in sums.items()}
+    met = sum(reached for _, reached, _ in sums.values())
     if any(wrong.values()):
         yield DeviationRow(
             what="faults met, not delivered",
             count=sum(wrong.values()),
-            of=sum(cell["reached"] for cell in sums.values()),
+            of=met,
             detail=_by_arm({arm: str(n) for arm, n in wrong.items() if n}),
         )
-    planned = sum(cell["scheduled"] for cell in sums.values())
-    unmet = planned - sum(cell["reached"] for cell in sums.values())
-    if unmet:
+    planned = sum(scheduled for scheduled, _, _ in sums.values())
+    if unmet := planned - met:
         told = {
-            arm: f"{cell['reached']}/{cell['scheduled']}"
-            for arm, cell in sorted(sums.items())
-            if cell["scheduled"]
+            arm: f"{reached}/{scheduled}"
+            for arm, (scheduled, reached, _) in sorted(sums.items())
+            if scheduled
         }
         yield DeviationRow(what=EXPECTED, count=unmet, of=planned, detail=f"met: {_by_arm(told)}")
 

@@ -57,8 +57,7 @@ def _row(
         if arm in trials and against in trials:
             pairs += 1
             (ours, mine), (theirs, other) = trials[arm], trials[against]
-            sort = _sort(mine, other)
-            if sort is not None:
+            if mine != other and (sort := _sort(mine, other)) is not None:
                 key = uniform("disagreement", seed, arm, against, name)
                 found[sort].append((key, ours, theirs))
     shown = tuple(

@@ -4,10 +4,12 @@ All arms of a pair group run under one schedule, but after the first fault one g
 for something else: coordinates stay, content may not (DESIGN §5). Pure.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from statistics import median_low
 from typing import NamedTuple
 
+from hfr_bench.lab.book import Outline, Outlines
 from hfr_bench.model.prereg import Preregistration
 from hfr_bench.model.report import EXPLICIT, MIXED, SILENT, DivergenceRow
 from hfr_bench.model.schedule import FaultSchedule, KindSpec
@@ -48,6 +50,8 @@ def path(events: Iterable[TraceEvent]) -> Course:
 
 def parting(one: Course, other: Course) -> int | None:
     """Index of the first step that differs; None if the paths are the same."""
+    if one.asked == other.asked:  # nearly always, and told at once
+        return None
     for index, (ours, theirs) in enumerate(zip(one.asked, other.asked, strict=False)):
         if ours != theirs:
             return index
@@ -110,7 +114,8 @@ def _row(
 
 def pools(
     trials: Iterable[TrialResult],
-    schedule_of: Callable[[str], FaultSchedule],
+    planned: Mapping[str, str],
+    outlines: Outlines,
     kinds: Mapping[str, KindSpec],
 ) -> dict[str, list[TrialResult]]:
     """Trials under faults by whether their schedule holds explicit kinds, silent ones, or both.
@@ -120,15 +125,23 @@ def pools(
 
     Args:
         trials: graded trials of all arms; those at rate 0 are left out.
-        schedule_of: a trial's schedule, by trial_id.
+        planned: a trial's schedule_id, by trial_id.
+        outlines: a schedule by its id, in short.
         kinds: fault kinds by name.
     """
     found: dict[str, list[TrialResult]] = {EXPLICIT: [], SILENT: [], MIXED: []}
+    pool_of = cache(lambda schedule_id: _pool(outlines(schedule_id), kinds))
     for trial in trials:
-        silent = {kinds[event.kind].silent for event in schedule_of(trial.trial_id).events}
-        if trial.rate > 0 and silent:
-            pool = MIXED if len(silent) > 1 else SILENT if True in silent else EXPLICIT
+        if trial.rate > 0 and (pool := pool_of(planned[trial.trial_id])):
             found[pool].append(trial)
     if not found[SILENT] and not found[MIXED]:
         return {}
     return {pool: members for pool, members in found.items() if members}
+
+
+def _pool(schedule: FaultSchedule | Outline, kinds: Mapping[str, KindSpec]) -> str:
+    """Where a schedule belongs; "" if nothing is planned in it."""
+    silent = {kinds[kind].silent for kind in {event.kind for event in schedule.events}}
+    if not silent:
+        return ""
+    return MIXED if len(silent) > 1 else SILENT if True in silent else EXPLICIT

@@ -11,7 +11,6 @@ from hfr_bench.lab.disagree import disagreements
 from hfr_bench.model.findings import FrontRow
 from hfr_bench.model.prereg import Lock, Preregistration
 from hfr_bench.model.report import POOLED
-from hfr_bench.model.trial import TrialResult
 from hfr_bench.stats.columns import Columns
 from hfr_bench.stats.estimate import Setting
 from hfr_bench.stats.pareto import membership
@@ -46,21 +45,21 @@ def _fronts(
     faulty = [rate for rate in rates if rate > 0]
     if not faulty or len(arms) < 2:
         return ()
-    found = _rows(arms, setting, table, None)
+    found = _rows(arms, setting, table, None, faulty)
     for rate in faulty if len(faulty) > 1 else ():
-        found += _rows(arms, setting, table, rate)
+        found += _rows(arms, setting, table, rate, [rate])
     return tuple(found)
 
 
 def _rows(
-    arms: Sequence[str], setting: Setting, table: Columns, rate: float | None
+    arms: Sequence[str],
+    setting: Setting,
+    table: Columns,
+    rate: float | None,
+    rates: Sequence[float],
 ) -> list[FrontRow]:
-    """At one rate, or at all above 0 together."""
-    by_arm: dict[str, list[TrialResult]] = {arm: [] for arm in arms}
-    for one in table.trials:
-        if one.arm in by_arm and (one.rate > 0 if rate is None else one.rate == rate):
-            by_arm[one.arm].append(one)
-    picked = {arm: table.pick(trials) for arm, trials in by_arm.items()}
+    """At one rate, or at all above 0 together: then it has no name of its own."""
+    picked = {arm: table.cell(arm, rates) for arm in arms}
     found = membership(picked, replace(setting, rate=rate or 0.0))
     pool = POOLED if rate is None else ""
     return [

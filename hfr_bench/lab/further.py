@@ -36,19 +36,16 @@ def further(
     main = [one for one in ran if one.row.control is None]
     calm = {_twin(one.result): one.result for one in main if one.result.rate == 0}
     judged = [Judged(one.result, one.facts.measures, calm.get(_twin(one.result))) for one in main]
-    more = Columns(judged)
-    rates = sorted({one.result.rate for one in judged if one.result.rate > 0})
-    pooled = _arms(
-        prereg, more, (one for rate in rates for one in judged if one.result.rate == rate)
-    )
+    more, arms = table.beside(judged), [arm.name for arm in prereg.arms]
+    rates = [rate for rate in table.rates() if rate > 0]
     made: dict[str, Any] = {"further": (), "further_contrasts": ()}
     if calm:
-        without = _arms(prereg, more, (one for one in judged if one.result.rate == 0))
-        _add(made, without, setting, {"rate": 0.0})
+        _add(made, {arm: more.cell(arm, [0.0]) for arm in arms}, setting, {"rate": 0.0})
     if not rates:
         return made
+    pooled = {arm: more.cell(arm, rates) for arm in arms}
     _add(made, pooled, setting, {"rate": None, "pool": POOLED})
-    results = {arm: table.pick(one.result for one in trials) for arm, trials in pooled.items()}
+    results = {arm: table.cell(arm, rates) for arm in arms}
     told = [arm.name for arm in prereg.arms if arm.strategy == ORACLE]
     prices = prereg.analysis.prices or PriceRatios()
     baseline = prereg.analysis.baseline
@@ -62,13 +59,6 @@ def further(
 def _twin(trial: TrialResult) -> tuple[str, str, int, str]:
     """What a trial shares with its fault-free twin."""
     return trial.suite, trial.task_id, trial.seed, trial.arm
-
-
-def _arms(prereg: Preregistration, table: Columns, trials: Iterable[Judged]) -> Arms:
-    arms: dict[str, list[Judged]] = {arm.name: [] for arm in prereg.arms}
-    for trial in trials:
-        arms[trial.result.arm].append(trial)
-    return {arm: table.pick(found) for arm, found in arms.items()}
 
 
 def _add(made: dict[str, Any], arms: Arms, setting: Setting, where: dict[str, Any]) -> None:

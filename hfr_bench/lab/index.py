@@ -13,6 +13,7 @@ import hashlib
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -28,13 +29,14 @@ from hfr_bench.lab.joint import Joint
 from hfr_bench.lab.metrics_sql import measured
 from hfr_bench.lab.store import BadLine, Checked, Mark, Store, TrialFile
 from hfr_bench.model.measures import Measures
-from hfr_bench.model.trial import TrialResult
+from hfr_bench.model.trial import PlanRow, Trial, TrialResult
 
 _READ_BY = (
     "lab.decode",
     "lab.store",
     "lab.ingest",
     "lab.believed",
+    "lab.divergence",
     "lab.index",
     "lab.forks",
     "lab.joint",
@@ -86,14 +88,22 @@ class _Kept(msgspec.Struct, array_like=True, gc=False):
     believed: Believed
 
 
+_planned = attrgetter(
+    *(name for name in PlanRow.model_fields if name != "trial"),
+    *(f"trial.{name}" for name in Trial.model_fields),
+)
+"""All that a plan says of a trial; a record that wrote itself would take ten times as long."""
+
 _unpack = msgspec.json.Decoder(_Kept).decode
 _encode = msgspec.json.Encoder(enc_hook=lambda record: dict(record.__dict__)).encode
 
 
 class Row(NamedTuple):
-    """What the index remembers of a file."""
+    """What the index remembers of a file, as `kept_rows` gives it."""
 
-    mark: Mark
+    path: str
+    size: int
+    mtime_ns: int
     sha256: str
     facts: str
 
@@ -117,38 +127,42 @@ def _kept(store: Store, files: Sequence[TrialFile], ingest: Ingest) -> dict[str 
     """Facts by path."""
     context, known = context_of(ingest), dict[str, Row]()
     with _telling(store):
-        for name, size, mtime_ns, sha256, text in kept_rows(store.folder, context):
-            known[name] = Row(Mark(size, mtime_ns), sha256, text)
+        known = {row[0]: Row(*row) for row in kept_rows(store.folder, context)}
     found: dict[str | Path, Facts] = {}
-    fresh: list[tuple[Facts, Mark, str]] = []
+    other: list[tuple[TrialFile, Row | None]] = []
+    for file in files:
+        row = known.pop(file.name, None)
+        if row is not None and (facts := _as_it_was(file, row)) is not None:
+            found[file.at] = facts
+        else:
+            other.append((file, row))
     gone = set(known)
-    for file in sorted(files, key=ingest.order):
-        name = file.name
-        facts, mark, sha256, new = _facts_of(store, file, known.get(name), ingest)
-        found[file.at] = facts
-        gone.discard(name)
-        if new:
-            fresh.append((facts, mark, sha256))
+    fresh: list[tuple[Facts, Mark, str]] = []
+    for file, row in sorted(other, key=lambda one: ingest.order(one[0])):
+        fresh.append(_read_again(store, file, row, ingest))
+        found[file.at] = fresh[-1][0]
     if (fresh or gone or not (store.folder / FILE).exists()) and not store.said:
         with _telling(store):
             write(store.folder, context, [_line(*one, ingest) for one in fresh], gone)
     return found
 
 
-def _facts_of(
+def _as_it_was(file: TrialFile, row: Row) -> Facts | None:
+    """The facts of a file that has not been touched since, or None."""
+    status = os.stat(file.at)  # noqa: PTH116 - of very many files: a Path costs more than this
+    if status.st_size != row.size or status.st_mtime_ns != row.mtime_ns:
+        return None
+    return _unpacked(file, row.facts)
+
+
+def _read_again(
     store: Store, file: TrialFile, row: Row | None, ingest: Ingest
-) -> tuple[Facts, Mark, str, bool]:
-    """Facts, mark and SHA-256 of a file, and whether the index does not have them so."""
-    if row is not None:
-        status = os.stat(file.at)  # noqa: PTH116 - of very many files: a Path costs more than this
-        mark = Mark(status.st_size, status.st_mtime_ns)
-        if mark == row.mark and (facts := _unpacked(file, row.facts)) is not None:
-            return facts, mark, row.sha256, False
+) -> tuple[Facts, Mark, str]:
+    """Facts, mark and SHA-256 of a file that the index does not have so."""
     reading = store.read(file)
-    facts = None
-    if row is not None and row.sha256 == reading.sha256:
-        facts = _unpacked(file, row.facts)
-    return facts or ingest.of(reading), reading.mark, reading.sha256, True
+    same = row is not None and row.sha256 == reading.sha256
+    facts = _unpacked(file, row.facts) if row is not None and same else None
+    return facts or ingest.of(reading), reading.mark, reading.sha256
 
 
 def _unpacked(file: TrialFile, text: str) -> Facts | None:
@@ -235,8 +249,7 @@ def context_of(ingest: Ingest) -> str:
     whole = hashlib.sha256(ingest.prereg.dumps().encode())
     for name in sorted(ingest.kinds):
         whole.update(ingest.kinds[name].dumps().encode())
-    for row in ingest.planned.values():
-        whole.update(row.dumps().encode())
+    whole.update(_encode([_planned(row) for row in ingest.planned.values()]))
     here = Path(__file__).parents[1]
     for module in _READ_BY:
         whole.update((here / f"{module.replace('.', '/')}.py").read_bytes())

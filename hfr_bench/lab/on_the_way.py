@@ -1,6 +1,5 @@
 """The report's parts about what trials met, what they did about it, and where they part."""
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -48,20 +47,19 @@ def _exposure(
     prereg: Preregistration, rates: Sequence[float], ran: Iterable[Ran]
 ) -> tuple[dict[str, Any], ...]:
     """How many faults each arm met at each rate; arms diverge after their first one."""
-    sums: dict[tuple[str, float], Counter[str]] = {
-        (arm.name, rate): Counter() for arm in prereg.arms for rate in rates
-    }
+    sums = {(arm.name, rate): (0, 0, 0, 0) for arm in prereg.arms for rate in rates}
     for one in ran:
         if one.row.control is not None:
             continue
-        cell = sums[one.row.trial.arm, one.row.trial.rate]
-        cell["trials"] += 1
-        kinds = one.facts.audit.sums.values()
-        cell["scheduled"] += sum([kind.scheduled for kind in kinds])
-        cell["reached"] += sum([kind.reached for kind in kinds])
-        cell["delivered"] += sum([kind.delivered for kind in kinds])
+        key = one.row.trial.arm, one.row.trial.rate
+        trials, scheduled, reached, delivered = sums[key]
+        for kind in one.facts.audit.sums.values():
+            scheduled += kind.scheduled
+            reached += kind.reached
+            delivered += kind.delivered
+        sums[key] = trials + 1, scheduled, reached, delivered
     names = ("trials", "scheduled", "reached", "delivered")
     return tuple(
-        {"arm": arm, "rate": rate} | {name: cell[name] for name in names}
-        for (arm, rate), cell in sums.items()
+        {"arm": arm, "rate": rate} | dict(zip(names, found, strict=True))
+        for (arm, rate), found in sums.items()
     )

@@ -17,7 +17,7 @@ from hfr_bench.model.prereg import EXHAUSTIVE, Preregistration
 from hfr_bench.model.report import VoidRow
 from hfr_bench.model.terms import Origin
 from hfr_bench.model.trial import PlanRow, TrialResult
-from hfr_bench.stats.bootstrap import units
+from hfr_bench.stats.bootstrap import Unit
 
 MIN_SEEDS = 3
 _SHOWN = 5
@@ -44,16 +44,17 @@ def voids(
     for one in checked:
         if one.result is not None and one.result.void is not None:
             causes.setdefault(one.file.arm, Counter())[one.result.void.value] += 1
+    dropped = set(chosen.dropped)
     gone = Counter(
-        row.trial.arm
-        for row in rows
-        if row.control is None and row.trial.pair_group in set(chosen.dropped)
+        row.trial.arm for row in rows if row.control is None and row.trial.pair_group in dropped
     )
     done = Counter(result.arm for result in main)
-    won = Counter(r.arm for r in main if r.outcome is not None and r.outcome.succeeded)
-    harms = [(r.arm, r.outcome.harm) for r in main if r.outcome is not None]
-    most = max((harm for _, harm in harms), default=0)
-    did = {arm: sum(harm for of, harm in harms if of == arm) for arm in causes}
+    graded = [(r.arm, r.outcome) for r in main if r.outcome is not None]
+    won = Counter(arm for arm, of in graded if of.succeeded)
+    harms = [(arm, of.harm) for arm, of in graded]
+    most, did = max((harm for _, harm in harms), default=0), Counter[str]()
+    for arm, harm in harms:
+        did[arm] += harm
     return tuple(
         VoidRow(
             arm=arm,
@@ -81,17 +82,18 @@ def notes(
     chosen: Chosen,
     checked: Sequence[Checked],
     audited: Audited,
-    main: Sequence[TrialResult],
+    tasks: Sequence[Unit],
     ended: Invocation | None,
 ) -> tuple[str, ...]:
-    """What a reader must know before believing a number."""
+    """What a reader must know before believing a number. `tasks`: those that have results."""
     told = []
     if prereg.origin is Origin.REHEARSAL:
         told.append(
             "rehearsal: a scripted stand-in plays the model; tools, world and faults are real. "
             "Success and money describe the script, not a model; money is modelled."
         )
-    lacking = sum(row.trial.pair_group in set(chosen.lacking) for row in rows)
+    unfinished = set(chosen.lacking)
+    lacking = sum(row.trial.pair_group in unfinished for row in rows) if unfinished else 0
     if lacking:
         told.append(
             f"incomplete: {lacking} of {len(rows)} planned trials are in {len(chosen.lacking)} "
@@ -102,12 +104,12 @@ def notes(
     told += _elsewhere(prereg, audited)
     if chosen.dropped:
         told.append(f"{len(chosen.dropped)} pair groups were dropped: void in every round")
-    tasks = len(units(main))
-    if tasks < prereg.protocol_tasks and prereg.faults.design != EXHAUSTIVE:
-        told.append(f"below protocol: {tasks} tasks, the protocol asks for {prereg.protocol_tasks}")
+    n, wanted = len(tasks), prereg.protocol_tasks
+    if n < wanted and prereg.faults.design != EXHAUSTIVE:
+        told.append(f"below protocol: {n} tasks, the protocol asks for {wanted}")
     if len(prereg.seeds) < MIN_SEEDS and prereg.faults.design != EXHAUSTIVE:
         told.append(f"{len(prereg.seeds)} seed(s); the protocol asks for at least {MIN_SEEDS}")
-    told += _few_units(prereg, rows, main)
+    told += _few_units(prereg, rows, tasks)
     bad = [str(line) for one in checked for line in one.bad] + list(audited.bad)
     breaks = [str(line) for one in checked for line in one.breaks]
     told += _listed("unreadable trace lines (their trials count as incomplete)", bad)
@@ -121,10 +123,10 @@ def notes(
 
 
 def _few_units(
-    prereg: Preregistration, rows: Sequence[PlanRow], main: Sequence[TrialResult]
+    prereg: Preregistration, rows: Sequence[PlanRow], tasks: Sequence[Unit]
 ) -> Iterator[str]:
     """Where cohorts are drawn, how few of them there are."""
-    drawn, _ = drawn_units(prereg, rows, units(main))
+    drawn, _ = drawn_units(prereg, rows, tasks)
     if prereg.cohorts is not None and len(drawn) < FEW_UNITS:
         yield (
             f"all intervals rest on {len(drawn)} cohorts: so few are no sample, and intervals that "
@@ -156,7 +158,7 @@ def _elsewhere(prereg: Preregistration, audited: Audited) -> Iterator[str]:
             "those of this machine"
         )
     groups: dict[tuple[str, int], set[tuple[str, str | None]]] = {}
-    for start in audited.starts:
+    for start in audited.starts if len(ran) > 1 else ():
         place = (start.sandbox, start.image_id)
         groups.setdefault((start.pair_group, start.round), set()).add(place)
     if mixed := sum(len(found) > 1 for found in groups.values()):

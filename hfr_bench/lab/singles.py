@@ -9,13 +9,16 @@ one leads to. All arms of a pair group are in, or none.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cache
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache, reduce
+from operator import or_
 from typing import NamedTuple
 
+from hfr_bench.lab.book import Onset, Outlines
 from hfr_bench.lab.controls import Ran
-from hfr_bench.model.schedule import FaultEvent, FaultSchedule, KindSpec
+from hfr_bench.model.schedule import FaultEvent, KindSpec
 from hfr_bench.model.trial import TrialResult
+from hfr_bench.stats.columns import Columns
 from hfr_bench.stats.effects import Single
 
 Place = tuple[str, str, int]
@@ -33,43 +36,47 @@ class Singles(NamedTuple):
     """
 
     singles: tuple[Single, ...] = ()
-    calm: Mapping[str, tuple[TrialResult, ...]] = {}
-    counted: tuple[TrialResult, ...] = ()
+    calm: Mapping[str, Sequence[TrialResult]] = {}
+    counted: Sequence[TrialResult] = ()
     calls: Mapping[str, tuple[int, ...]] = {}
 
 
+Made = dict[tuple[str, bool | None, str], tuple[list[int], list[int]]]
+"""By kind, whether its effect lands, and arm: places of trials, and of their fault-free twins."""
+
+
 def singles(
-    ran: Iterable[Ran],
-    schedules: Callable[[str], FaultSchedule],
-    kinds: Mapping[str, KindSpec],
+    ran: Iterable[Ran], outlines: Outlines, kinds: Mapping[str, KindSpec], table: Columns
 ) -> Singles:
     """Sort the analysed trials; controls are left out.
 
     Args:
         ran: trials of complete rounds.
-        schedules: a schedule by its id.
+        outlines: a schedule by its id, in short.
         kinds: fault kinds by name.
+        table: the results of those that are no controls, in their order; what is found is of it.
     """
     main = [one for one in ran if one.row.control is None]
-    calm: dict[Place, dict[str, Ran]] = {}
-    groups: dict[str, list[Ran]] = {}
-    for one in main:
+    calm: dict[Place, dict[str, int]] = {}
+    groups: dict[str, list[int]] = {}
+    for n, one in enumerate(main):
         if one.result.rate == 0:
-            calm.setdefault(_place(one), {})[one.result.arm] = one
+            calm.setdefault(_place(one), {})[one.result.arm] = n
         else:
-            groups.setdefault(one.row.trial.pair_group, []).append(one)
-    steps = _Steps()
-    ways = {place: _way(found.values(), steps) for place, found in calm.items()}
-    made: dict[tuple[str, bool | None, str], list[tuple[TrialResult, TrialResult]]] = {}
+            groups.setdefault(one.row.trial.pair_group, []).append(n)
+    steps, made = _Steps(), Made()
+    ways = {place: _way((main[n] for n in own.values()), steps) for place, own in calm.items()}
     for group in groups.values():
-        place = _place(group[0])
-        twins = calm.get(place, {})
-        if any(one.result.arm not in twins for one in group):
+        first = main[group[0]]
+        twins = calm.get(_place(first), {})
+        if any(main[n].result.arm not in twins for n in group):
             continue
-        onsets = _onsets(schedules(group[0].row.trial.schedule_id).events, ways[place])
+        events = outlines(first.row.trial.schedule_id).events
+        onsets = _onsets(events, ways[_place(first)])
         if len(onsets) == 1:
-            _sort(onsets[0], group, twins, made)
-    return _calm(calm, main, steps)._replace(singles=tuple(_singles(made, kinds, main)))
+            _sort(onsets[0], [(n, main[n].result.arm) for n in group], twins, made)
+    found = tuple(_singles(made, kinds, table))
+    return _calm(calm, main, steps, table)._replace(singles=found)
 
 
 def _place(one: Ran) -> Place:
@@ -86,13 +93,12 @@ class _Steps(dict[tuple[str, ...], Counter[str]]):
 
 def _way(twins: Iterable[Ran], steps: _Steps) -> Counter[str]:
     """How often any arm's fault-free twin comes to each point: the most of all arms."""
-    most: Counter[str] = Counter()
-    for course in {one.facts.path.asked for one in twins}:
-        most |= steps[course]
-    return most
+    return reduce(or_, (steps[course] for course in {one.facts.path.asked for one in twins}))
 
 
-def _onsets(events: Iterable[FaultEvent], way: Mapping[str, int]) -> list[FaultEvent]:
+def _onsets(
+    events: Iterable[FaultEvent | Onset], way: Mapping[str, int]
+) -> list[FaultEvent | Onset]:
     """The events that begin at a first attempt on the way."""
     longest = max(way.values(), default=0)  # most events lie beyond it: the horizon is far
     return [
@@ -113,53 +119,48 @@ def _of_step(point: str) -> str:
 
 
 def _sort(
-    event: FaultEvent,
-    group: Sequence[Ran],
-    twins: Mapping[str, Ran],
-    made: dict[tuple[str, bool | None, str], list[tuple[TrialResult, TrialResult]]],
+    event: FaultEvent | Onset,
+    group: Iterable[tuple[int, str]],
+    twins: Mapping[str, int],
+    made: Made,
 ) -> None:
-    """Put the trials of a group under the kind, and under whether its effect lands."""
-    for one in group:
-        pair = (one.result, twins[one.result.arm].result)
+    """Put the trials of a group under the kind, and under whether its effect lands.
+
+    `group`: place and arm of each.
+    """
+    for n, arm in group:
         for lands in dict.fromkeys((None, event.effect_lands)):
-            made.setdefault((event.kind, lands, one.result.arm), []).append(pair)
+            faulted, calm = made.setdefault((event.kind, lands, arm), ([], []))
+            faulted.append(n)
+            calm.append(twins[arm])
 
 
-def _singles(
-    made: Mapping[tuple[str, bool | None, str], Sequence[tuple[TrialResult, TrialResult]]],
-    kinds: Mapping[str, KindSpec],
-    main: Iterable[Ran],
-) -> Iterable[Single]:
+def _singles(made: Made, kinds: Mapping[str, KindSpec], table: Columns) -> Iterable[Single]:
     """By layer and kind (all of it, landed, lost), the arms in the order of the plan."""
-    arms = {arm: n for n, arm in enumerate(dict.fromkeys(one.result.arm for one in main))}
+    arms = {arm: n for n, arm in enumerate(dict.fromkeys(one.arm for one in table.trials))}
     order = (None, True, False)
     found = sorted(
         made, key=lambda k: (kinds[k[0]].layer.value, k[0], order.index(k[1]), arms[k[2]])
     )
     for kind, lands, arm in found:
-        pairs = made[kind, lands, arm]
-        yield Single(
-            kind,
-            kinds[kind].layer.value,
-            lands,
-            arm,
-            tuple(faulted for faulted, _ in pairs),
-            tuple(twin for _, twin in pairs),
-        )
+        faulted, calm = map(table.take, made[kind, lands, arm])
+        yield Single(kind, kinds[kind].layer.value, lands, arm, faulted, calm)
 
 
-def _calm(calm: Mapping[Place, Mapping[str, Ran]], main: Iterable[Ran], steps: _Steps) -> Singles:
+def _calm(
+    calm: Mapping[Place, Mapping[str, int]], main: Sequence[Ran], steps: _Steps, table: Columns
+) -> Singles:
     """The fault-free trials by arm, each in the same order of tasks and seeds; their calls."""
-    arms = dict.fromkeys(one.result.arm for one in main)
+    arms = dict.fromkeys(one.arm for one in table.trials)
     whole = [found for found in calm.values() if found.keys() == arms.keys()]
-    every = [one for found in whole for one in found.values()]
+    every = [n for found in whole for n in found.values()]
     calls = {
-        f"{channel}_calls": tuple(_calls(steps[one.facts.path.asked], channel) for one in every)
+        f"{channel}_calls": tuple(_calls(steps[main[n].facts.path.asked], channel) for n in every)
         for channel in ("model", "tool")
     }
     return Singles(
-        calm={arm: tuple(found[arm].result for found in whole) for arm in arms},
-        counted=tuple(one.result for one in every),
+        calm={arm: table.take([found[arm] for found in whole]) for arm in arms},
+        counted=table.take(every),
         calls=calls,
     )
 

@@ -16,16 +16,16 @@ def states(trials: Iterable[TrialResult]) -> tuple[StateRow, ...]:
     `trials`: graded trials of the experiment, controls left out. One without a twin, or without a
     state, is in no row.
     """
-    graded = [trial for trial in trials if trial.outcome is not None and trial.state_digest]
-    twins = {_key(trial): trial.state_digest for trial in graded if trial.rate == 0}
+    graded = [(_key(trial), trial) for trial in trials if trial.state_digest]
+    twins = {key: trial.state_digest for key, trial in graded if trial.rate == 0 and trial.outcome}
     cells: dict[tuple[str, str, float], list[tuple[bool, bool]]] = {}
-    for trial in graded:
-        twin = twins.get(_key(trial)) if trial.rate > 0 else None
+    for key, trial in graded:
+        twin = twins.get(key) if trial.rate > 0 else None
         if twin is not None and trial.outcome is not None:
             official = trial.outcome.official == 1
             cell = cells.setdefault((trial.suite, trial.arm, trial.rate), [])
             cell.append((official, trial.state_digest == twin))
-    rows = [_row(*key, found) for key, found in cells.items()]
+    rows = [_row(*where, found) for where, found in cells.items()]
     apart = {row.suite for row in rows if row.resolved_other}
     return tuple(row for row in rows if row.suite in apart)
 

@@ -164,8 +164,9 @@ def level_3(work: Work, frozen: Frozen, ahead: Ahead) -> Iterator[Check]:
     prereg, lock, plan = frozen.prereg, frozen.lock, frozen.plan
     book = frozen.book(work.folder)
     made = analyse(
-        prereg, lock, plan, work.store, book.schedule, frozen.content.kinds, facts=work.facts
-    )
+        prereg, lock, plan, work.store, book.schedule, frozen.content.kinds,
+        facts=work.facts, outlines=book.outline,
+    )  # fmt: skip
     yield from _ended(made)
     experiment = Experiment(work.folder, prereg, lock, plan, book)
     made = with_review(made, experiment)

@@ -7,6 +7,7 @@ definition stays one plain function of one outcome (`stats.metrics`), and number
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from typing import Any, overload
 
 import numpy as np
@@ -27,26 +28,61 @@ def pair_key(trial: Any) -> PairKey:
 class Columns:
     """Some trials, and the columns of them that were asked for.
 
-    `trials`: what the metrics are about (TrialResult, or `stats.further.Judged`).
+    `trials`: what the metrics are about (TrialResult, or `stats.further.Judged`). `pairs`: which
+    of `pair_keys` each is of, shape (trials,).
     """
 
     def __init__(self, trials: Sequence[Any]) -> None:
         self.trials = trials
         keys = list(map(pair_key, trials))
-        self._pairs = sorted(set(keys))
-        rank = {key: n for n, key in enumerate(self._pairs)}
+        self.pair_keys = sorted(set(keys))
+        rank = {key: n for n, key in enumerate(self.pair_keys)}
         self.pairs: Ints = np.array([rank[key] for key in keys], dtype=np.int64)
         self._shared: dict[Callable[[Any], Any], tuple[Ints, list[Any]]] = {}
         self._made: dict[Column, tuple[Ints, Bools | None]] = {}
         self._place: dict[int, int] | None = None
+        self._in_cells: dict[tuple[str, float], list[int]] | None = None
         self._rows: tuple[Mapping[Any, int], Ints] | None = None
+
+    def beside(self, trials: Sequence[Any]) -> "Columns":
+        """The same table with what else is known of each trial (`Judged`), in the same order.
+
+        Raises ValueError for another number of trials.
+        """
+        if len(trials) != len(self.trials):
+            raise ValueError(f"{len(trials)} trials beside {len(self.trials)}")
+        made = copy(self)  # pairs and rows are the same
+        made.trials, made._shared, made._made, made._place = trials, {}, {}, None
+        made._in_cells = self._cells()
+        return made
+
+    def _cells(self) -> dict[tuple[str, float], list[int]]:
+        """Places by arm and rate."""
+        if self._in_cells is None:
+            self._in_cells = {}
+            for n, trial in enumerate(self.trials):
+                self._in_cells.setdefault((trial.arm, trial.rate), []).append(n)
+        return self._in_cells
+
+    def rates(self) -> list[float]:
+        """All rates that there are trials of, ascending."""
+        return sorted({rate for _, rate in self._cells()})
+
+    def cell(self, arm: str, rates: Iterable[float]) -> "Picked":
+        """An arm's trials rate by rate, those of a rate in the order of the table."""
+        cells = self._cells()
+        return self.take([n for rate in rates for n in cells.get((arm, rate), ())])
+
+    def take(self, places: Sequence[int]) -> "Picked":
+        """Trials by their places in the table, in the order given."""
+        return Picked(self, np.array(places, dtype=np.int64))
 
     def pick(self, trials: Iterable[Any]) -> "Picked":
         """Trials of this table, themselves and not their likes, in the order given."""
         if self._place is None:
             self._place = {id(trial): n for n, trial in enumerate(self.trials)}
         place = self._place
-        return Picked(self, np.array([place[id(trial)] for trial in trials], dtype=np.int64))
+        return self.take([place[id(trial)] for trial in trials])
 
     def column(self, of: Column) -> tuple[Ints, Bools | None]:
         """A column over all trials (0 where unknown), and where it is unknown; None: nowhere."""
@@ -80,7 +116,7 @@ class Columns:
     def rows(self, index: Mapping[tuple[str, str], int]) -> Ints:
         """The row of each trial's task, or of its cohort, in the weight matrix."""
         if self._rows is None or self._rows[0] is not index:
-            of_pair = np.array([index[suite, task] for suite, task, *_ in self._pairs], np.int64)
+            of_pair = np.array([index[suite, task] for suite, task, *_ in self.pair_keys], np.int64)
             self._rows = index, of_pair[self.pairs]
         return self._rows[1]
 
@@ -113,6 +149,19 @@ class Picked(Sequence[Any]):
         """The row of each trial's task in the weight matrix."""
         made: Ints = self.table.rows(index)[self.at]
         return made
+
+    def tasks(self) -> int:
+        """How many tasks they are of."""
+        pairs = self.table.pair_keys
+        return len({pairs[n][:2] for n in self.table.pairs[self.at].tolist()})
+
+    def take(self, places: Ints | Bools) -> "Picked":
+        """Some of these trials again, by their places among them or by a mask."""
+        return Picked(self.table, self.at[places])
+
+    def and_then(self, other: "Picked") -> "Picked":
+        """These trials and others of the same table."""
+        return Picked(self.table, np.concatenate([self.at, other.at]))
 
     def in_pairs(self) -> "Picked":
         """The same trials in pair order; those of one pair stay in the order they have."""

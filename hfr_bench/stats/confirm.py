@@ -166,7 +166,7 @@ class Without(NamedTuple):
 
 def left_out(
     claim: Claim,
-    trials: Iterable[TrialResult],
+    trials: Sequence[TrialResult],
     parts: Callable[[TrialResult], Iterable[str]],
     setting: Setting,
 ) -> list[Without]:
@@ -182,17 +182,16 @@ def left_out(
     Returns:
         Empty where no part can be left out: there is but one, or nothing would be left.
     """
-    of: dict[str, list[tuple[TrialResult, frozenset[str]]]] = {claim.arm: [], claim.against: []}
-    for trial in trials:
-        if trial.arm in of:
-            of[trial.arm].append((trial, frozenset(parts(trial))))
-    named = sorted({name for listed in of.values() for _, names in listed for name in names})
-    kept = [
-        [[trial for trial, names in listed if part not in names] for listed in of.values()]
-        for part in named
-    ]
-    able = [(part, (a, b)) for part, (a, b) in zip(named, kept, strict=True) if a and b]
-    left = contrasts(
-        METRICS[claim.metric], (claim.arm, claim.against), [pair for _, pair in able], setting
-    )
+    chosen, arms = picked(trials), (claim.arm, claim.against)  # all that is left is of one table
+    own = [chosen.take(np.array([one.arm == arm for one in chosen], bool)) for arm in arms]
+    told = [[frozenset(parts(trial)) for trial in of] for of in own]
+    able = []
+    for part in sorted({name for listed in told for names in listed for name in names}):
+        ours, theirs = (
+            of.take(np.array([part not in names for names in listed], bool))
+            for of, listed in zip(own, told, strict=True)
+        )
+        if ours and theirs:
+            able.append((part, (ours, theirs)))
+    left = contrasts(METRICS[claim.metric], arms, [pair for _, pair in able], setting)
     return [Without(part, one) for (part, _), one in zip(able, left, strict=True)]

@@ -14,8 +14,9 @@ import numpy as np
 
 from hfr_bench.model.mixed import KindEffect
 from hfr_bench.model.trial import TrialResult
-from hfr_bench.stats.bootstrap import Floats, Ints, Sample, per_task, resample
+from hfr_bench.stats.bootstrap import Floats, Ints, Sample, per_task, resample, task_rows
 from hfr_bench.stats.bounds import bootstrapped
+from hfr_bench.stats.columns import picked
 from hfr_bench.stats.estimate import Setting
 from hfr_bench.stats.exact import FEW, difference_interval, share_interval
 from hfr_bench.stats.metrics import METRICS, Kind, Metric
@@ -36,8 +37,8 @@ class Single(NamedTuple):
     layer: str
     lands: bool | None
     arm: str
-    faulted: tuple[TrialResult, ...]
-    calm: tuple[TrialResult, ...]
+    faulted: Sequence[TrialResult]
+    calm: Sequence[TrialResult]
 
     @property
     def key(self) -> str:
@@ -78,11 +79,11 @@ def pairs(
     metric: Metric, faulted: Sequence[TrialResult], calm: Sequence[TrialResult], setting: Setting
 ) -> Pairs | None:
     """A metric's columns; None if a value is unknown (a price)."""
-    ours, theirs = [metric.num(t) for t in faulted], [metric.num(t) for t in calm]
-    if None in ours or None in theirs:
+    mine, other = picked(faulted), picked(calm)
+    ours, theirs = mine.column(metric.num), other.column(metric.num)
+    if ours is None or theirs is None:
         return None
-    task = [setting.index[trial.suite, trial.task_id] for trial in faulted]
-    return Pairs(metric, *(np.array(column, dtype=np.int64) for column in (task, ours, theirs)))
+    return Pairs(metric, task_rows(mine, setting.index), ours, theirs)
 
 
 def effects(singles: Iterable[Single], setting: Setting) -> Iterator[KindEffect]:
@@ -107,7 +108,7 @@ def _effect(
     row: dict[str, Any] = {
         "kind": single.kind, "layer": single.layer, "lands": single.lands, "arm": single.arm,
         "metric": metric.name, "faults": len(single.faulted),
-        "tasks": len({(one.suite, one.task_id) for one in single.faulted}),
+        "tasks": picked(single.faulted).tasks(),
     }  # fmt: skip
     if found is None or drawn is None:
         return KindEffect(**row, method="none", note=UNPRICED)

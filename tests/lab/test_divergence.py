@@ -78,7 +78,8 @@ def pooled(*kinds_of):
         trial = row.trial
         made[trial.trial_id] = schedule(trial, [fault(name) for name in names])
         trials.append(result("a", trial.task_id, rate=0.1, trial_id=trial.trial_id))
-    found = pools(trials, made.__getitem__, kinds)
+    planned_as = {trial.trial_id: trial.trial_id for trial in trials}
+    found = pools(trials, planned_as, made.__getitem__, kinds)
     return {pool: [trial.task_id for trial in members] for pool, members in found.items()}
 
 
