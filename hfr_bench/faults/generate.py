@@ -10,11 +10,11 @@ from fnmatch import fnmatchcase
 from functools import cache, lru_cache
 from typing import NamedTuple
 
-from hfr_bench.faults.draw import choose, uniform, uniforms
+from hfr_bench.faults.draw import choose, joined, uniform, uniforms
 from hfr_bench.faults.ledgers import DIALECT, PREFIX, ledger_points
 from hfr_bench.model.matrix import FaultMatrix, Mix
 from hfr_bench.model.prereg import TAKES_BACKUP, Burst
-from hfr_bench.model.record import short_id
+from hfr_bench.model.record import short_id, unchecked
 from hfr_bench.model.schedule import FaultEvent, FaultSchedule, KindSpec, Lasts
 from hfr_bench.model.task import FaultPoint
 from hfr_bench.model.terms import Layer
@@ -38,6 +38,9 @@ _CLEARS = {
     ("trial", "all"): "nothing",
     ("trial", "one"): "substitute",
 }
+
+
+_event = unchecked(FaultEvent)  # of points, kinds and draws, which are checked; there are very many
 
 
 class Draw(NamedTuple):
@@ -140,7 +143,7 @@ def _mix_and_rate(
     """What may happen at a point, and how often: the first burst that matches, else the matrix."""
     mix = mix_for(point, matrix)
     for burst in bursts:
-        if any(fnmatchcase(point, pattern) for pattern in burst.points):
+        if _matches(burst.points, point):
             if burst.kinds:
                 return Mix(points=burst.points, kinds=burst.kinds), burst.rate
             return None if mix is None else (mix, burst.rate)
@@ -150,9 +153,14 @@ def _mix_and_rate(
 def mix_for(point: str, matrix: FaultMatrix) -> Mix | None:
     """The first mix whose patterns match the point."""
     for mix in matrix.mixes:
-        if any(fnmatchcase(point, pattern) for pattern in mix.points):
+        if _matches(mix.points, point):
             return mix
     return None
+
+
+@lru_cache(maxsize=4096)  # few points and patterns, asked for in every schedule
+def _matches(patterns: tuple[str, ...], point: str) -> bool:
+    return any(fnmatchcase(point, pattern) for pattern in patterns)
 
 
 def step_events(
@@ -178,20 +186,20 @@ def step_events(
     fitting = fitting_kinds(point, mix, kinds) if fitting is None else fitting
     if not fitting or rate <= 0:  # no draw is below 0
         return
-    place: tuple[str | int, ...] = (point.point, occurrence)
-    base = (draw.seed, draw.suite, draw.task_id, *place)
-    if draw.coupling == "independent":
-        base = (*base, draw.profile)
+    profile = (draw.profile,) if draw.coupling == "independent" else ()
+    base = joined(draw.seed, draw.suite, draw.task_id, point.point, occurrence, *profile, "")
+    onset = joined("onset", base)
     reach, open_ended = _covered_by(behind)
     for attempt in range(1 if behind is None else 2, ATTEMPTS_MAX + 1):
         if attempt > reach + 1 and not open_ended:
             return
         if attempt <= reach and not open_ended:
             continue  # inside a duration nothing is drawn
-        if uniform("onset", *base, attempt) >= rate:
+        if uniform(f"{onset}{attempt}") >= rate:
             continue
-        kind = choose(fitting, "kind", *base, attempt)
-        lasts = lasting(kind, draw.takes_backup, *base, attempt)
+        key = f"{base}{attempt}"
+        kind = choose(fitting, "kind", key)
+        lasts = lasting(kind, draw.takes_backup, key)
         first = attempt
         if lasts.unit == "attempts":
             last = attempt + lasts.n - 1
@@ -202,7 +210,7 @@ def step_events(
         else:
             open_ended = True
         drawn_at = f"{schedule_id}/{point.point}/{occurrence}.{attempt}"
-        yield event_at(drawn_at, point, occurrence, first, kind, lasts, (*base, attempt))
+        yield event_at(drawn_at, point, occurrence, first, kind, lasts, (key,))
 
 
 @cache
@@ -236,7 +244,7 @@ def fitting_kinds(
         for name, weight in mix.kinds.items()
         if point.level in kinds[name].levels
         and kinds[name].layer in _HITS[point.layer]
-        and any(fnmatchcase(point.point, pattern) for pattern in kinds[name].points)
+        and _matches(kinds[name].points, point.point)
         and (DIALECT in kinds[name].wire) is point.point.startswith(PREFIX)
     ]
 
@@ -256,16 +264,20 @@ def event_at(
         for name, values in kind.params.items()
     }
     lands = None if kind.lands is None else uniform("lands", *key) < kind.lands
-    return FaultEvent(
-        injection_id=injection_id,
-        layer=kind.layer,
-        kind=kind.kind,
-        point=point.point,
-        occurrence=occurrence,
-        attempt=attempt,
-        lasts=lasts,
-        effect_lands=lands,
-        params=params,
-        clears_by=kind.clears_by or _CLEARS.get((lasts.unit, lasts.over), "retry"),
-        safe_outcome=kind.safe_outcome_when.get(point.level, kind.safe_outcome),
+    return _event(
+        {
+            "v": 1,
+            "injection_id": injection_id,
+            "layer": kind.layer,
+            "kind": kind.kind,
+            "point": point.point,
+            "occurrence": occurrence,
+            "attempt": attempt,
+            "lasts": lasts,
+            "effect_lands": lands,
+            "params": params,
+            "clears_by": kind.clears_by or _CLEARS.get((lasts.unit, lasts.over), "retry"),
+            "safe_outcome": kind.safe_outcome_when.get(point.level, kind.safe_outcome),
+            "after": "",
+        }
     )

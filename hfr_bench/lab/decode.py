@@ -16,6 +16,7 @@ import msgspec
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
+from hfr_bench.model.record import unchecked
 from hfr_bench.model.schedule import Lasts
 from hfr_bench.model.trace import Body, TraceEvent
 from hfr_bench.model.trial import TrialResult
@@ -159,20 +160,14 @@ def _decoder(model: type[BaseModel]) -> "msgspec.json.Decoder[Any]":
 def filler(model: type[BaseModel]) -> Callable[[Any], Any]:
     """A function from a struct to the record, which is filled without a second validation."""
     nested = [(n, f) for n, info in model.model_fields.items() if (f := _nested(info.annotation))]
-    known = set(model.model_fields)  # shared: records are frozen, nobody adds to it
-    new, put, values = model.__new__, object.__setattr__, msgspec.structs.asdict
+    make, values = unchecked(model), msgspec.structs.asdict
 
     def fill(struct: Any) -> Any:
         fields = values(struct)
         for name, convert in nested:
             if fields[name] is not None:
                 fields[name] = convert(fields[name])
-        made = new(model)
-        put(made, "__dict__", fields)
-        put(made, "__pydantic_fields_set__", known)
-        put(made, "__pydantic_extra__", None)
-        put(made, "__pydantic_private__", None)
-        return made
+        return make(fields)
 
     return fill
 

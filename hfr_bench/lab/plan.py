@@ -1,7 +1,7 @@
 """Preregistration -> schedules and planned trials. Pair groups stay together."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from hfr_bench.faults import fork
 from hfr_bench.faults.exhaustive import injections, schedules
@@ -123,24 +123,48 @@ def fork_trials(
 
 
 def plan_rows(
-    prereg: Preregistration, prereg_digest: str, planned: Sequence[Cell]
+    prereg: Preregistration,
+    prereg_digest: str,
+    planned: Sequence[Cell],
+    digests: Sequence[str] | None = None,
 ) -> Iterator[PlanRow]:
-    """Every trial in the frozen order; after each cell's arms, the controls that belong to it."""
+    """Every trial in the frozen order; after each cell's arms, the controls that belong to it.
+
+    `digests`: of the cells' schedules, each as a line, if they are known.
+    """
     order = 0
     top = max(prereg.faults.rates) if prereg.faults.design != "none" else 0.0
     control_arm = prereg.controls.arm or prereg.analysis.baseline
     seated = seats(prereg.cohorts, ((cell.task.suite, cell.task.task_id) for cell in planned))
-    for cell in planned:
+    for number, cell in enumerate(planned):
         seat = seated.get((cell.task.suite, cell.task.task_id))
-        digest = text_digest(cell.schedule.dumps())  # of the line as frozen
+        # Of the line as frozen.
+        digest = digests[number] if digests else text_digest(cell.schedule.dumps())
         jobs: list[tuple[str, str | None]] = [(arm.name, None) for arm in prereg.arms]
         if prereg.controls.injector_removed and cell.schedule.rate == 0:
             jobs.append((control_arm, "injector_removed"))
         if prereg.controls.a_a and cell.schedule.rate == top:
             jobs.append((control_arm, "a_a"))
+        groups = {control: _group(prereg_digest, cell, control) for _, control in jobs}
+        ids = {control: short_id(group) for control, group in groups.items()}
         for arm, control in jobs:
             order += 1
-            trial = _trial(prereg_digest, cell, digest, arm, control)
+            trial_id = short_id({**groups[control], "arm": arm})
+            trial = Trial(
+                trial_id=trial_id,
+                prereg_digest=prereg_digest,
+                suite=cell.task.suite,
+                task_id=cell.task.task_id,
+                seed=cell.seed,
+                profile=cell.schedule.profile,
+                rate=cell.schedule.rate,
+                arm=arm,
+                pair_group=ids[control],
+                cohort_id=trial_id,
+                schedule_id=cell.schedule.schedule_id,
+                schedule_digest=digest,
+                injected=control != "injector_removed",
+            )
             if seat is not None:
                 trial = _seated(trial, seat, control)
             yield PlanRow(order=order, trial=trial, control=control)
@@ -161,31 +185,13 @@ def _seated(trial: Trial, seat: Seat, control: str | None) -> Trial:
     return trial.model_copy(update=update)
 
 
-def _trial(
-    prereg_digest: str, cell: Cell, schedule_digest: str, arm: str, control: str | None
-) -> Trial:
-    schedule = cell.schedule
-    group = {
+def _group(prereg_digest: str, cell: Cell, control: str | None) -> dict[str, Any]:
+    """What names a pair group; with the arm, a trial."""
+    return {
         "prereg": prereg_digest,
         "suite": cell.task.suite,
         "task": cell.task.task_id,
         "seed": cell.seed,
-        "schedule": schedule.schedule_id,
+        "schedule": cell.schedule.schedule_id,
         "control": control,
     }
-    trial_id = short_id({**group, "arm": arm})
-    return Trial(
-        trial_id=trial_id,
-        prereg_digest=prereg_digest,
-        suite=cell.task.suite,
-        task_id=cell.task.task_id,
-        seed=cell.seed,
-        profile=schedule.profile,
-        rate=schedule.rate,
-        arm=arm,
-        pair_group=short_id(group),
-        cohort_id=trial_id,
-        schedule_id=schedule.schedule_id,
-        schedule_digest=schedule_digest,
-        injected=control != "injector_removed",
-    )

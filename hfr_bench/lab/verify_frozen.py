@@ -227,7 +227,9 @@ def draw_again(folder: Path, frozen: Frozen) -> Drawn:
         cell.schedule.schedule_id: frozenset(event.injection_id for event in cell.schedule.events)
         for cell in planned
     }
-    return Drawn((_schedules(folder, frozen, planned), _plan(folder, frozen, planned)), found)
+    lines = [cell.schedule.dumps().encode() for cell in planned]
+    checks = _schedules(folder, frozen, planned, lines), _plan(folder, frozen, planned, lines)
+    return Drawn(checks, found)
 
 
 def _made_of(work: Work, frozen: Frozen) -> Check:
@@ -284,9 +286,11 @@ def _cells(frozen: Frozen) -> Iterator[Cell]:
     return cells(frozen.prereg, tasks, frozen.content.matrix, frozen.content.kinds, oracle)
 
 
-def _schedules(folder: Path, frozen: Frozen, planned: Sequence[Cell]) -> Check:
+def _schedules(
+    folder: Path, frozen: Frozen, planned: Sequence[Cell], again: Sequence[bytes]
+) -> Check:
     """Line by line what the draw gives again, and what the lock holds the digest of."""
-    drawn = Counter(cell.schedule.dumps().encode() for cell in planned)
+    drawn = Counter(again)
     lines: Counter[bytes] = Counter()
     for path in (folder / SCHEDULES).glob("*.jsonl"):
         lines.update(line for line in path.read_bytes().split(b"\n") if line)
@@ -301,11 +305,14 @@ def _schedules(folder: Path, frozen: Frozen, planned: Sequence[Cell]) -> Check:
     return judge(2, "the schedules are drawn again alike", wrong, fine)
 
 
-def _plan(folder: Path, frozen: Frozen, planned: Sequence[Cell]) -> Check:
+def _plan(
+    folder: Path, frozen: Frozen, planned: Sequence[Cell], schedules: Sequence[bytes]
+) -> Check:
     text = (folder / PLAN).read_text(encoding="utf-8")
-    again = "".join(
-        f"{row.dumps()}\n" for row in plan_rows(frozen.prereg, frozen.lock.prereg_digest, planned)
+    rows = plan_rows(
+        frozen.prereg, frozen.lock.prereg_digest, planned, list(map(text_digest, schedules))
     )
+    again = "".join(f"{row.dumps()}\n" for row in rows)
     wrong = [] if text == again else ["it is not what the registration gives again"]
     wrong += [] if text_digest(text) == frozen.lock.plan_digest else ["it is not the frozen one"]
     counts = (len(frozen.plan), len(planned)) == (frozen.lock.trials, frozen.lock.schedules)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hfr_bench.faults.draw import choose, uniform, uniforms
+from hfr_bench.faults.draw import choose, joined, uniform, uniforms
 
 
 def test_draws_are_pinned_so_that_schedules_are_the_same_everywhere() -> None:
@@ -32,6 +32,18 @@ def test_draws_of_different_keys_are_spread_evenly() -> None:
 
 def test_parts_of_a_key_do_not_run_together() -> None:
     assert uniform("ab", "c") != uniform("a", "bc")
+
+
+def test_parts_that_are_joined_before_draw_the_same() -> None:
+    assert uniform("p", joined("s", 3, ""), 1) != uniform("p", joined("s", 3), 1)
+    assert uniform("p", joined("s", 3), 1) == uniform("p", "s", 3, 1)
+    assert uniform(f"{joined('p', 's', '')}{1}") == uniform("p", "s", 1)
+
+
+def test_the_only_item_is_chosen_whatever_is_drawn() -> None:
+    assert {choose([(0.3, "a")], n) for n in range(50)} == {"a"}
+    with pytest.raises(ValueError, match="zero"):
+        choose([(0.0, "a")], "k")
 
 
 @settings(max_examples=50, deadline=None)

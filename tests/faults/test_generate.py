@@ -14,7 +14,7 @@ from hfr_bench.faults.cursor import Cursor
 from hfr_bench.faults.generate import ATTEMPTS_MAX, Draw, generate
 from hfr_bench.model.matrix import FaultMatrix, Mix
 from hfr_bench.model.record import text_digest
-from hfr_bench.model.schedule import FaultSchedule, KindSpec, Lasts, Respond, Stall
+from hfr_bench.model.schedule import FaultEvent, FaultSchedule, KindSpec, Lasts, Respond, Stall
 from hfr_bench.model.task import FaultPoint
 from hfr_bench.model.terms import Layer, SafeOutcome, SideEffect
 
@@ -102,6 +102,20 @@ def test_independent_rates_are_not_nested() -> None:
 def test_events_of_a_schedule_have_names_of_their_own(seed: int, rate: float) -> None:
     names = [event.injection_id for event in made(rate, seed).events]
     assert len(names) == len(set(names))
+
+
+def test_events_are_what_the_schema_makes_of_them() -> None:
+    """They are made without a check: each must be the very record that a check would give."""
+    made_ = [event for seed in range(8) for event in made(0.9, seed).events]
+    assert {event.lasts.unit for event in made_} > {"attempts"}
+    for event in made_:
+        checked = FaultEvent.model_validate(event.model_dump())
+        assert event == checked
+        assert event.dumps() == checked.dumps()
+        assert list(vars(event)) == list(FaultEvent.model_fields)
+        assert [type(one) for one in vars(event).values()] == [
+            type(one) for one in vars(checked).values()
+        ]
 
 
 @settings(max_examples=25, deadline=None)
