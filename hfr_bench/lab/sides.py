@@ -85,8 +85,19 @@ def sides(
     return Sides(packed.dumps(), tuple(cases)) if cases else NOTHING
 
 
+def traces(report: Report) -> set[str]:
+    """The names of the trace files that `sides` may read of an experiment with this report."""
+    return {
+        _name(of, arm) for row, of in shown(report.disagreements) for arm in (row.arm, row.against)
+    }
+
+
+def _name(of: Disagreement, arm: str) -> str:
+    return f"{TRIALS}/{of.pair_group}/r{of.round}/{arm}.jsonl"
+
+
 def _told(store: Store, of: Disagreement, arm: str, schedule: FaultSchedule) -> Timeline | None:
-    path = store.folder / TRIALS / of.pair_group / f"r{of.round}" / f"{arm}.jsonl"
+    path = store.folder / _name(of, arm)
     trace = store.trace(TrialFile(path, of.pair_group, of.round, arm))
     try:
         return timeline(trace.events, schedule)

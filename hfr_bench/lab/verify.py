@@ -18,6 +18,7 @@ from hfr_bench import __version__
 from hfr_bench.errors import BadInputError, HfrError, InfrastructureError
 from hfr_bench.lab import render, seal
 from hfr_bench.lab.analyse import analyse
+from hfr_bench.lab.ingest import collector_paused
 from hfr_bench.lab.looks import ends_here, told
 from hfr_bench.lab.pages import HTML, describe, environment
 from hfr_bench.lab.redacting.audit import redacted
@@ -65,6 +66,7 @@ _NEAR = 1e-9
 _LACKS = " is not there"
 
 
+@collector_paused()
 def verify(
     path: Path,
     level: int = DEFAULT_LEVEL,

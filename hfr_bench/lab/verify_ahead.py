@@ -14,17 +14,18 @@ from functools import partial
 from pathlib import Path
 
 from hfr_bench.errors import HfrError
-from hfr_bench.lab import render, seal, verify_help
+from hfr_bench.lab import render, seal, sides, verify_help
 from hfr_bench.lab.pages import HTML, pages
 from hfr_bench.lab.register import Experiment
+from hfr_bench.lab.review.book import there_are
 from hfr_bench.lab.verify_crew import WORTH, Asked, Crew
 from hfr_bench.lab.verify_files import Work
 from hfr_bench.lab.verify_frozen import Drawn, draw_again, ingest_of, read_frozen
 from hfr_bench.lab.verify_read import Files
-from hfr_bench.lab.verify_traces import Reader, Seen, chunks, file_of
+from hfr_bench.lab.verify_traces import Reader, Seen, chunks, file_of, lay
 from hfr_bench.model.report import Report
 
-_DRAWN, _NUMBERS = 2, 3  # levels
+_DRAWN, _NUMBERS, _AGAIN = 2, 3, 4  # levels
 
 
 class Ahead:
@@ -51,7 +52,8 @@ class Ahead:
                 self._drawn = self._crew.ask(verify_help.drawn, work.folder, made_of, here=again)
             if self._level >= _NUMBERS:
                 ingest = ingest_of(work.folder, frozen)
-        reader = Reader(self._files, work.folder, ingest)
+        keep = self._come_back(work)
+        reader = Reader(self._files, work.folder, ingest, keep=keep)
         if ingest is not None:  # trials of one schedule together: it is parsed once
             order = {name: ingest.order(file_of(work.folder, name)) for name in names}
             names = sorted(names, key=lambda name: order[name])
@@ -62,19 +64,26 @@ class Ahead:
             return reader.read(job.names)
 
         jobs = [
-            verify_help.Traces(self._path, work.folder, content, tuple(some))
+            verify_help.Traces(self._path, work.folder, content, keep, tuple(some))
             for some in chunks(names)
         ]
         for found in self._crew.share(verify_help.traces, here, jobs):
             yield from found
 
+    def _come_back(self, work: Work) -> bool:
+        """Whether more is asked of all traces than what is seen when they are read."""
+        redacted = seal.REDACTED in work.kept or seal.REDACTIONS in work.kept
+        return redacted or self._level >= _AGAIN or there_are(work.folder)
+
     def begin(self, work: Work) -> None:
         """Have the pages drawn; called once, when the traces were read."""
         self._kept = work.kept
         if self._level >= _NUMBERS:
+            if work.facts is None:  # made again, for what is to be said of it
+                lay(self._files, work.folder, set(self._files.names))
             draw = partial(verify_help.drawn_pages, html=HTML in work.kept)
             content, said = (work.kept.get(name, b"") for name in (seal.CONTENT, seal.REPORT))
-            args = (work.folder, content, said)
+            args = (self._path, work.folder, content, said)
             self._pages = self._crew.ask(draw, *args, here=lambda: None)
 
     def drawn(self) -> Drawn:
@@ -95,4 +104,5 @@ class Ahead:
             and all(self._kept.get(name) == text for name, text in ready.items())
         ):
             return ready
+        lay(self._files, experiment.path, sides.traces(made))
         return pages(made, experiment, drawn=HTML in self._kept)

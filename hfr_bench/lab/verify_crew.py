@@ -5,6 +5,7 @@ while this process loads its own. What it cannot do, for whatever reason, is don
 same error comes up here, or none.
 """
 
+import gc
 import os
 import signal
 import threading
@@ -111,7 +112,11 @@ class Crew(AbstractContextManager["Crew"]):
 
 
 def _settle() -> None:
-    """In a helper: end when we end, however that is, and leave ^C to us."""
+    """In a helper: end when we end, however that is, and leave ^C to us.
+
+    No search for reference cycles either: what it makes is handed over, or stays.
+    """
+    gc.disable()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_follow, daemon=True).start()
 

@@ -3,16 +3,18 @@
     bytes -> SHA-256, end of the hash chain, the quick pass, first line, injections named in it
           -> its facts (`lab.ingest`), where numbers will be made of them
 
-A copy of each goes where the levels work, for those that come back to a few.
+A copy goes where the levels work, of those that a level comes back to (`lay`).
 """
 
 import hashlib
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
 from hfr_bench.errors import BadInputError
+from hfr_bench.lab import seal
 from hfr_bench.lab.ingest import Facts, Ingest, collector_paused
 from hfr_bench.lab.store import Checked, Mark, Reading, TrialFile, reading
 from hfr_bench.lab.verify_read import Files
@@ -43,10 +45,15 @@ class Seen(NamedTuple):
 
 
 class Reader:
-    """Reads traces out of a bundle. `folder`: where a copy goes. `ingest` None: no facts."""
+    """Reads traces out of a bundle.
 
-    def __init__(self, files: Files, folder: Path, ingest: Ingest | None = None) -> None:
-        self._files, self._folder, self._ingest = files, folder, ingest
+    `folder`: the experiment's. `ingest` None: no facts. `keep`: a copy of each goes to the folder.
+    """
+
+    def __init__(
+        self, files: Files, folder: Path, ingest: Ingest | None = None, *, keep: bool = True
+    ) -> None:
+        self._files, self._folder, self._ingest, self._keep = files, folder, ingest, keep
 
     @collector_paused()
     def read(self, names: Sequence[str]) -> list[Seen]:
@@ -59,8 +66,8 @@ class Reader:
         except BadInputError as error:
             return Seen(name, str(error))
         file = file_of(self._folder, name)
-        file.path.parent.mkdir(parents=True, exist_ok=True)
-        file.path.write_bytes(data)
+        if self._keep:
+            _put(file.path, data)
         read = reading(file, data, _NEVER)
         last = hashlib.sha256(read.lines[-1]).hexdigest() if read.lines else ""
         found = _INJECTION.findall(data)
@@ -81,6 +88,19 @@ def _facts(ingest: Ingest, read: Reading) -> Facts | None:
         return ingest.of(read)
     except Exception:  # noqa: BLE001
         return None
+
+
+def lay(files: Files, folder: Path, names: set[str]) -> None:
+    """Have copies of these traces in a folder, as far as the bundle has them and it has not."""
+    for name in sorted(names & set(files.names)):
+        if seal.TRACE.fullmatch(name) and not (folder / name).exists():
+            with suppress(BadInputError):  # cannot be unpacked: known since it was to be read
+                _put(folder / name, files.read(name))
+
+
+def _put(path: Path, data: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data)
 
 
 def file_of(folder: Path, name: str) -> TrialFile:

@@ -93,7 +93,7 @@ def test_pages_of_a_forged_report_are_not_taken_for_those_of_the_made_one(forged
     """Report and page forged to agree: the helper draws them alike, and they do not count."""
     replace(forged / "report.json", '"title":"', '"title":"Better: ')
     content, said = ((forged / name).read_bytes() for name in ("content.json", "report.json"))
-    drawn = verify_help.drawn_pages(forged, content, said, html=False)
+    drawn = verify_help.drawn_pages(forged, forged, content, said, html=False)
     (forged / "report.md").write_bytes(drawn["report.md"])
     reseal(forged)
     found = verify(forged, crew=crew)
