@@ -37,7 +37,7 @@ _KNOWN = re.compile(
     r"prereg\.yaml|prereg\.lock\.json(\.tsr)?|plan\.jsonl|(run|looks)\.jsonl"
     r"|schedules/[^/]+\.jsonl|parents/[0-9a-f]{12}\.(yaml|lock\.json)"
     r"|trials/[^/]+/r[1-9]\d*/[^/]+\.jsonl(\.[a-z]+(-\d+)?)?"
-    r"|report\.(json|md|html)|content/suites/.+|(kinds|matrices)/[^/]+\.yaml"
+    r"|report\.(json|md|html)|content/suites/[^/]+/(suite|tools)\.yaml|(kinds|matrices)/[^/]+\.yaml"
     r"|cassettes/[^/]+/r[1-9]\d*/[^/]+\.jsonl"
     rf"|{REVIEWS}/{RATER.strip('^$')}\.jsonl"
     rf"|{'|'.join(map(re.escape, (STATEMENT, BUNDLE, CONTENT, ENVIRONMENT, README, MANIFEST)))}"

@@ -19,6 +19,7 @@ from hfr_bench.lab import seal
 from hfr_bench.lab.amending import PARENTS
 from hfr_bench.lab.ingest import Facts
 from hfr_bench.lab.looks import LOOKS
+from hfr_bench.lab.offer import KINDS, MATRICES
 from hfr_bench.lab.register import LOCK, PLAN, PREREG, SCHEDULES, TOKEN, TRIALS
 from hfr_bench.lab.runlog import RUN_LOG
 from hfr_bench.lab.store import Checked, Store
@@ -28,7 +29,8 @@ from hfr_bench.model.bundle import LAYOUT, Bundle, Chain, Check
 from hfr_bench.ports.tape import CASSETTES
 
 _WORKED_ON = (PREREG, LOCK, PLAN, RUN_LOG, LOOKS, TOKEN)
-_BELOW = (SCHEDULES, TRIALS, PARENTS, CASSETTES, seal.REVIEWS)
+_BELOW = (SCHEDULES, TRIALS, PARENTS, CASSETTES, seal.REVIEWS, KINDS, MATRICES)
+_ALWAYS = (seal.ENVIRONMENT, seal.REPORT, seal.README)  # what was frozen lacks at level 1
 _SHOWN = 3
 
 
@@ -144,13 +146,15 @@ def level_0(work: Work) -> Iterator[Check]:
     yield from _listed(work, listed)
     yield _chains(work)
     yield _ends(work)
+    yield _lines(work)
     yield _statement(work)
 
 
 def _listed(work: Work, listed: dict[str, str]) -> Iterator[Check]:
     found = work.digests | dict.fromkeys(work.unreadable, "")
     changed = [f"{n} changed" for n in listed if n in found and found[n] != listed[n]]
-    missing = [f"{n} is missing" for n in listed if n not in found]
+    wanted = (*listed, *(n for n in _ALWAYS if n not in listed))
+    missing = [f"{n} is missing" for n in wanted if n not in found]
     yield judge(
         0, "every listed file is there, unchanged", changed + missing, f"{len(listed)} files"
     )
@@ -176,7 +180,20 @@ def _ends(work: Work) -> Check:
     wrong = [f"{n} ends otherwise" for n in found if n in said and found[n] != said[n]]
     wrong += [f"{n} is not sealed" for n in found if n not in said]
     wrong += [f"{n} is sealed and not there" for n in said if n not in found]
+    archived = {n for n in work.digests if n.startswith(f"{TRIALS}/")} - found.keys()
+    wrong += [f"{n} is archived or it is not" for n in archived ^ set(work.says.archived)]
     return judge(0, "every trace ends as bundle.json says", wrong, f"{len(found)} ends")
+
+
+def _lines(work: Work) -> Check:
+    """Each trace is one trial's, from its first line on; recorded responses are its own."""
+    known = {line.partition(":")[0] for line in work.says.damaged}
+    wrong = [f"{one.name}: {one.odd}" for one in work.seen if one.odd and one.name not in known]
+    for one in work.seen:
+        tape = f"{CASSETTES}{one.name.removeprefix(TRIALS)}"
+        if work.digests.get(tape, one.cassette) != one.cassette:
+            wrong.append(f"{tape} is not what its trial recorded")
+    return judge(0, "every trace is one trial's, in its order", wrong, f"{len(work.seen)} traces")
 
 
 def _statement(work: Work) -> Check:

@@ -23,8 +23,9 @@ from hfr_bench.lab.runlog import RUN_LOG
 from hfr_bench.lab.store import choose
 from hfr_bench.lab.verify_files import Work, judge
 from hfr_bench.lab.verify_registered import registered
+from hfr_bench.lab.verify_sense import belongs, evidence, journal, of_one_task, ran
+from hfr_bench.lab.verify_sense import rounds as strange_rounds
 from hfr_bench.model.bundle import Check, Content
-from hfr_bench.model.invocation import Invocation
 from hfr_bench.model.matrix import FaultMatrix
 from hfr_bench.model.prereg import Lock, Preregistration
 from hfr_bench.model.record import Record, digest, text_digest
@@ -116,27 +117,26 @@ def level_1(work: Work, frozen: Frozen) -> Iterator[Check]:
     yield _frozen_first(work, lock)
     yield _task_ids(frozen)
     yield from registered(work, prereg, lock)
-    yield _starts(work, frozen)
+    yield belongs(work, prereg, frozen.plan)
+    starts = {seen.name: event for seen in work.seen if (event := _first(seen.first)) is not None}
+    yield _starts(work, frozen, starts)
+    yield of_one_task({name: event.body for name, event in starts.items()})
 
 
 def _frozen_first(work: Work, lock: Lock) -> Check:
     """By the clock of whoever ran it; no more than that."""
-    title, began = "frozen before the first run", ""
-    log = work.folder / RUN_LOG
-    for line in log.read_bytes().split(b"\n") if log.is_file() else ():
-        try:
-            began = Invocation.loads(line).at
-        except ValidationError:
-            continue
-        break
-    if not began:
+    title, runs = "frozen before the first run", journal(work)
+    if not runs:
         return Check(level=1, check=title, ok=None, detail=f"no run in {RUN_LOG}")
     try:
-        before = datetime.fromisoformat(lock.frozen_at) <= datetime.fromisoformat(began)
+        frozen = datetime.fromisoformat(lock.frozen_at)
+        began = min(runs, key=lambda run: datetime.fromisoformat(run.at)).at
+        before = frozen <= datetime.fromisoformat(began)
     except (ValueError, TypeError) as error:
         return Check(level=1, check=title, ok=False, detail=f"no date: {error}")
-    detail = f"frozen {lock.frozen_at}, first run {began}; {lock.timestamp_evidence}"
-    return Check(level=1, check=title, ok=before, detail=detail)
+    detail = f"frozen {lock.frozen_at}, first run {began}"
+    wrong = [*([] if before else [detail]), *evidence(lock.timestamp_evidence)]
+    return judge(1, title, wrong, f"{detail}; {lock.timestamp_evidence}")
 
 
 def _task_ids(frozen: Frozen) -> Check:
@@ -159,7 +159,7 @@ def _task_ids(frozen: Frozen) -> Check:
     return judge(1, "the registered tasks, and no others", wrong, f"{tasks} tasks")
 
 
-def _starts(work: Work, frozen: Frozen) -> Check:
+def _starts(work: Work, frozen: Frozen, starts: Mapping[str, TraceEvent]) -> Check:
     """Each trace begins as its planned trial, under this registration, with the registered arm."""
     rows = {(row.trial.pair_group, row.trial.arm): row.trial for row in frozen.plan}
     arms = {arm.name: arm.digest() for arm in frozen.prereg.arms}
@@ -171,7 +171,7 @@ def _starts(work: Work, frozen: Frozen) -> Check:
         name, trial = seen.name, rows.get((one.file.group, one.file.arm))
         if trial is None or name in known:
             continue  # level 2 counts what was not planned, level 0 what is damaged
-        event = _first(seen.first)
+        event = starts.get(name)
         if event is None:
             wrong.append(f"{name} does not start as a trial does")
             continue
@@ -214,6 +214,7 @@ def level_2(work: Work, frozen: Frozen, again: Callable[[], Drawn]) -> Iterator[
     drawn = again()
     yield from drawn.checks
     yield _complete(work, frozen)
+    yield from ran(work)
     yield _delivered(work, frozen, drawn.injections)
 
 
@@ -325,9 +326,10 @@ def _complete(work: Work, frozen: Frozen) -> Check:
     stage = stage_of(frozen.prereg, frozen.plan, work.folder)
     plan = frozen.plan if stage is None else stage.rows
     chosen = choose(plan, work.checked, frozen.prereg.void_rounds)
-    rounds = Counter(one.file.round for one in work.checked)
+    counts = Counter(one.file.round for one in work.checked)
     lacking, dropped = len(chosen.lacking), len(chosen.dropped)
     wrong = [f"nobody planned {name}" for name in chosen.unplanned]
+    wrong += strange_rounds(frozen.plan, work.checked)
     if lacking and work.says.complete:
         wrong.append(f"{lacking} pair groups lack trials, and the bundle says that none does")
     if dropped != work.says.groups_dropped:
@@ -336,7 +338,7 @@ def _complete(work: Work, frozen: Frozen) -> Check:
     fine += f" up to look {stage.look} of {stage.of}" if stage else ""
     fine += f"; INCOMPLETE, as the bundle says: {lacking} pair groups" if lacking else ""
     fine += f"; {dropped} pair groups dropped" if dropped else ""
-    again = sum(count for number, count in rounds.items() if number > 1)
+    again = sum(count for number, count in counts.items() if number > 1)
     fine += f"; {again} traces of later rounds" if again else ""
     return judge(2, "every planned trial is there", wrong, fine)
 

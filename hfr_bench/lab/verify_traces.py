@@ -7,6 +7,7 @@ A copy goes where the levels work, of those that a level comes back to (`lay`).
 """
 
 import hashlib
+import json
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -19,11 +20,13 @@ from hfr_bench.lab.ingest import Facts, Ingest, collector_paused
 from hfr_bench.lab.store import Checked, Mark, Reading, TrialFile, reading
 from hfr_bench.lab.verify_read import Files
 from hfr_bench.model.bundle import Chain
+from hfr_bench.model.trace import TraceEvent
 
 CHUNK = 64
 """Traces that are read at one go, and what they say is handed on; some 5 MB."""
 
-_INJECTION = re.compile(rb'"injection_id":("(?:[^"\\]|\\.)*")')
+_INJECTION = re.compile(rb'"injection_id"\s*:\s*("(?:[^"\\]|\\.)*")')
+_ESCAPED = re.compile(rb"\\u00[2-7]")  # no writer of ours escapes what is printable
 _NEVER = Mark(0, 0)  # no index keeps what is read here
 
 
@@ -31,6 +34,7 @@ class Seen(NamedTuple):
     """What a trace says. `unreadable`: why it cannot be unpacked; then there is nothing else.
 
     `first`: its first line. `injections`: how often one is named, and each name (JSON) once.
+    `odd`: what of its lines makes no sense. `cassette`: the digest of its recorded responses.
     `facts` None: not asked for, or they cannot be made.
     """
 
@@ -41,6 +45,8 @@ class Seen(NamedTuple):
     checked: Checked | None = None
     first: bytes = b""
     injections: tuple[int, frozenset[bytes]] = (0, frozenset())
+    odd: str = ""
+    cassette: str = ""
     facts: Facts | None = None
 
 
@@ -70,7 +76,7 @@ class Reader:
             _put(file.path, data)
         read = reading(file, data, _NEVER)
         last = hashlib.sha256(read.lines[-1]).hexdigest() if read.lines else ""
-        found = _INJECTION.findall(data)
+        found = _injections(data)
         return Seen(
             name,
             sha256=read.sha256,
@@ -78,8 +84,34 @@ class Reader:
             checked=read.checked,
             first=read.lines[0] if read.lines else b"",
             injections=(len(found), frozenset(found)),
+            odd=_odd(read.events) if not read.bad else "",
+            cassette=getattr(read.events[-1].body, "cassette", "") if read.events else "",
             facts=None if self._ingest is None else _facts(self._ingest, read),
         )
+
+
+def _injections(data: bytes) -> list[bytes]:
+    """Every injection that is named, as JSON. Whoever escapes a key's letters does not hide it."""
+    if _ESCAPED.search(data):
+        data = b"\n".join(map(_plain, data.split(b"\n")))
+    return _INJECTION.findall(data)
+
+
+def _plain(line: bytes) -> bytes:
+    try:
+        return json.dumps(json.loads(line)).encode()
+    except (ValueError, RecursionError):
+        return line  # an unreadable line, which is told elsewhere
+
+
+def _odd(events: Sequence[TraceEvent]) -> str:
+    """What makes no sense: lines that do not count, time that goes back, another trial's lines."""
+    if [event.seq for event in events] != list(range(1, len(events) + 1)):
+        return "its lines do not count from 1"
+    times = [event.t_us for event in events]
+    if times != sorted(times):
+        return "its time goes back"
+    return "" if len({event.trial_id for event in events}) < 2 else "it has lines of another trial"
 
 
 def _facts(ingest: Ingest, read: Reading) -> Facts | None:

@@ -9,22 +9,26 @@ from typing import Any, NamedTuple
 import yaml
 
 from hfr_bench import __version__
+from hfr_bench.lab.analyse import analyse
 from hfr_bench.lab.book import read_book
-from hfr_bench.lab.bundle import bundle
+from hfr_bench.lab.bundle import bundle, describe, pages
 from hfr_bench.lab.looks import open_rows
 from hfr_bench.lab.plan import cells, plan_rows
 from hfr_bench.lab.register import Experiment, load
+from hfr_bench.lab.review.summary import with_review
 from hfr_bench.lab.runlog import append
 from hfr_bench.lab.scan import Scanner
-from hfr_bench.lab.seal import BUNDLE, MANIFEST, STATEMENT, TRACE, canonical_file, chain_of
+from hfr_bench.lab.seal import BUNDLE, CONTENT, MANIFEST, STATEMENT, TRACE, canonical_file, chain_of
 from hfr_bench.lab.seal import manifest as manifest_of
 from hfr_bench.lab.seal import statement as statement_of
+from hfr_bench.lab.store import Store
 from hfr_bench.lab.verify import verify
 from hfr_bench.model.bundle import Bundle, Content, TaskPoints
 from hfr_bench.model.invocation import Invocation
 from hfr_bench.model.matrix import FaultMatrix, Mix
 from hfr_bench.model.prereg import Arm, Lock, Preregistration, SourcePin
 from hfr_bench.model.record import digest, text_digest
+from hfr_bench.model.report import Report
 from hfr_bench.model.schedule import FaultSchedule
 from hfr_bench.model.task import FaultPoint, TaskSpec
 from hfr_bench.model.terms import Layer, SideEffect
@@ -89,7 +93,7 @@ def ready(folder: Path, tasks: int = 8, rates: Sequence[float] = (0.0, 0.4), **m
         arm = next(arm for arm in prereg.arms if arm.name == row.trial.arm)
         played = [_exact(at, schedule, arm) for at in play(row, schedule)]
         write_trial(folder, row.trial, played)
-    _log(folder, len(rows))
+    _log(folder, len(Store(folder).files()))
     points = tuple(TaskPoints(suite="s", task_id=name, fault_points=POINTS) for name in names)
     return Ready(load(folder), Content(matrix=MATRIX, kinds=KINDS, tasks=points))
 
@@ -172,6 +176,26 @@ def reseal(folder: Path, *, chains: bool = True) -> None:
     (folder / MANIFEST).write_bytes(made)
     said = statement_of(says, hashlib.sha256(made).hexdigest())
     (folder / STATEMENT).write_bytes(canonical_file(said))
+
+
+def forge(folder: Path) -> Report:
+    """All that a forger can make anew of what is in the folder: report, pages, claims, seals."""
+    experiment = load(folder)
+    made_of = Content.loads((folder / CONTENT).read_bytes())
+    store, book = Store(folder), experiment.book
+    report = analyse(
+        experiment.prereg, experiment.lock, experiment.plan, store, book.schedule, made_of.kinds
+    )
+    report = with_review(report, experiment)
+    for name, data in pages(report, experiment, drawn=False).items():
+        (folder / name).write_bytes(data)
+    checked = [store.check(file) for file in store.files()]
+    damaged = sorted(str(line) for one in checked for line in (*one.bad, *one.breaks))
+    said = Bundle.loads((folder / BUNDLE).read_bytes())
+    says = describe(report, tuple(damaged)).model_copy(update={"archived": said.archived})
+    (folder / BUNDLE).write_bytes(canonical_file(says.model_dump(mode="json")))
+    reseal(folder)
+    return report
 
 
 def rechain(path: Path, edit: Callable[[list[dict[str, Any]]], None]) -> None:

@@ -210,7 +210,7 @@ def play(row: PlanRow, planned_schedule: FaultSchedule) -> list[At]:
     """A toy runtime: `no_retry` fails, `blind_resend` repeats, the others look before they do."""
     trial = row.trial
     toy = _Toy(trial, Cursor(planned_schedule.events if trial.injected else ()))
-    toy.bodies.append(started(trial))
+    toy.bodies.append(started(trial)._replace(t_us=0))
     end, steps = End.ACCEPTED, 0
     for point in (MODEL, BOOK):
         attempt = 1

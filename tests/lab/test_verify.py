@@ -75,7 +75,7 @@ def test_an_incomplete_bundle_is_verified_as_one(tmp_path):
     path.write_bytes(path.read_bytes()[:-40])  # a damaged line, which the report names
     found = verify(toy.bundle(tmp_path / "b", incomplete=True))
     assert found.verified
-    assert verdict(found).endswith("but the experiment is INCOMPLETE")
+    assert "; but the experiment is INCOMPLETE; run.jsonl tells" in verdict(found)
     assert any("INCOMPLETE, as the bundle says" in check.detail for check in found.checks)
 
 
