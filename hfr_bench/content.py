@@ -16,6 +16,9 @@ from hfr_bench.model.schedule import KindSpec
 
 Rec = TypeVar("Rec", bound=Record)
 
+VALUES_MAX = 1_000_000
+"""Values of one YAML file, aliases unfolded; the largest of ours comes to some 20,000."""
+
 
 def root() -> Path:
     """The folder that holds suites/ and injectors/: $HFR_BENCH_CONTENT, the wheel, a checkout."""
@@ -26,13 +29,31 @@ def root() -> Path:
 
 
 def read_yaml(path: Path) -> Any:
-    """Parse a YAML file. Raises BadInputError that names file, line and cause."""
+    """Parse a YAML file. Raises BadInputError that names file, line and cause.
+
+    Aliases may not unfold to very much: a page of them can stand for billions of values.
+    """
     try:
-        return yaml.load(path.read_text(encoding="utf-8"), Loader=_loader())  # noqa: S506 - safe
+        made = yaml.load(path.read_text(encoding="utf-8"), Loader=_loader())  # noqa: S506 - safe
+        size = _unfolded(made, {})
     except FileNotFoundError as error:
         raise BadInputError(f"{path}: no such file") from error
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
+    except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
         raise BadInputError(f"{path}: not readable as YAML: {error}") from error
+    if size > VALUES_MAX:
+        raise BadInputError(f"{path}: its aliases unfold to more than {VALUES_MAX} values")
+    return made
+
+
+def _unfolded(value: Any, known: dict[int, int]) -> int:
+    """How many values there are, an alias counted as what it stands for."""
+    if not isinstance(value, dict | list):
+        return 1
+    if (size := known.get(id(value))) is None:
+        known[id(value)] = VALUES_MAX + 1  # whatever holds itself has no end
+        inner = value.values() if isinstance(value, dict) else value
+        size = known[id(value)] = 1 + sum(_unfolded(one, known) for one in inner)
+    return size
 
 
 def read_record(path: Path, kind: type[Rec]) -> Rec:

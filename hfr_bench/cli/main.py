@@ -14,6 +14,7 @@ from importlib import import_module
 import click
 
 from hfr_bench import __version__
+from hfr_bench.cli.plain import shown
 from hfr_bench.errors import HfrError, InfrastructureError
 
 # Verb -> (module:attribute, what it does). Told here so that `--help` imports none of them.
@@ -119,7 +120,7 @@ def run(args: Sequence[str] | None = None) -> int:
         # `demo` carries out other verbs: it is handed this very function.
         code = cli.main(args, prog_name="hfr-bench", standalone_mode=False, obj=run)
     except HfrError as error:
-        click.echo(f"error: {error}", err=True)
+        click.echo("\n".join(map(shown, f"error: {error}".split("\n"))), err=True)
         return error.exit_code
     except click.ClickException as error:
         error.show()

@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 
 from hfr_bench.cli.options import place, place_options
+from hfr_bench.cli.plain import shown
 from hfr_bench.errors import InfrastructureError
 from hfr_bench.lab.verify_crew import PACKED, Crew
 from hfr_bench.model.bundle import AGAIN, DEFAULT_LEVEL, LEVELS, SAMPLE, Verification
@@ -111,4 +112,4 @@ def _text(found: Verification, verdict: str) -> str:
         for check in found.checks
     ]
     lines += [f"on its maker's word: {text}" for text in found.word]
-    return "\n".join([*lines, verdict])
+    return "\n".join(map(shown, [*lines, verdict]))

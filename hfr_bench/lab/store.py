@@ -256,7 +256,7 @@ def stripped(line: bytes) -> bytes:
         return b"".join(match.group(1, 2, 4))
     try:
         event = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return line
     if not isinstance(event, dict):
         return line
@@ -330,7 +330,7 @@ def _prev_of(line: bytes) -> str | None:
     """`prev` of a line, the slow way; None if the line is not a trace event's JSON."""
     try:
         event = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     prev = event.get("prev") if isinstance(event, dict) else None
     return prev if isinstance(prev, str) else None
@@ -339,7 +339,7 @@ def _prev_of(line: bytes) -> str | None:
 def _why(line: bytes) -> str:
     try:
         json.loads(line)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         return f"not JSON ({error})" if line else "empty line"
     return "not a trace event"
 

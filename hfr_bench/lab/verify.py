@@ -94,7 +94,7 @@ def verify(
             work = lay_out(files, Path(temporary).resolve(), ahead.read)
         except BadInputError as error:
             raise BadInputError(f"{path}: {error}") from error
-        checks = [*level_0(work), *redacted(work)]
+        checks = [*_through(work, 0, lambda: (*level_0(work), *redacted(work)))]
         digest = work.digests.get(seal.MANIFEST, "")
         if expect is not None:
             checks.append(_expected(digest, expect.lower()))
@@ -137,14 +137,19 @@ def _above(work: Work, level: int, sample: "Sample | None", ahead: Ahead) -> Ite
         lambda: _again(work, sample),
     )
     for number, step in enumerate(steps[:level], 1):
-        try:
-            yield from step()
-        except InfrastructureError:  # an engine that is gone, say
-            raise
-        # Whatever a stranger's file makes our code do is that file's fault, not a defect of ours.
-        except Exception as error:  # noqa: BLE001
-            told = f"{type(error).__name__}: {_told(work, error)}"
-            yield Check(level=number, check="it can be checked at all", ok=False, detail=told)
+        yield from _through(work, number, step)
+
+
+def _through(work: Work, number: int, step: Callable[[], Iterable[Check]]) -> Iterator[Check]:
+    """A level's checks, and one more where it cannot be gone through."""
+    try:
+        yield from step()
+    except InfrastructureError:  # an engine that is gone, say
+        raise
+    # Whatever a stranger's file makes our code do is that file's fault, not a defect of ours.
+    except Exception as error:  # noqa: BLE001
+        told = f"{type(error).__name__}: {_told(work, error)}"
+        yield Check(level=number, check="it can be checked at all", ok=False, detail=told)
 
 
 def _told(work: Work, error: Exception) -> str:

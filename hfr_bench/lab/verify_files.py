@@ -129,7 +129,7 @@ def other_version(data: bytes) -> str:
     """
     try:
         said = json.loads(data)["harness_version"]
-    except (ValueError, TypeError, KeyError):
+    except (ValueError, TypeError, KeyError, RecursionError):
         return ""
     if not isinstance(said, str) or said == __version__:
         return ""

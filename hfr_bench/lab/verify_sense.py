@@ -152,6 +152,6 @@ def _left_out(work: Work) -> int:
     """How many archived files a redacted bundle says that it leaves out."""
     try:
         said = json.loads(work.kept.get(seal.REDACTED, b"{}")).get("left_out", ())
-    except (ValueError, AttributeError):
+    except (ValueError, AttributeError, RecursionError):
         return 0
     return len(said) if isinstance(said, list) else 0
