@@ -211,6 +211,7 @@ def _write_all(write: Write, entries: Mapping[str, Entry], says: Bundle, scanner
     def put(name: str, data: bytes) -> None:
         nonlocal size
         hits.extend(scanner.scan(name, data))
+        hits.extend(scanner.scan("a file's name", name.encode(errors="surrogateescape")))
         digests[name] = hashlib.sha256(data).hexdigest()
         size += len(data)
         write(name, data)

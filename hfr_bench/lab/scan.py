@@ -1,9 +1,11 @@
 """Looks for secrets, and for names of this machine, in what is about to be given away.
 
-A hit tells file, line and rule, never what was found there.
+A hit tells file, line and rule, never what was found there. Secrets of the environment are looked
+for in the forms that programs give them, and `lab.folding` looks through other layouts of them.
 """
 
 import base64
+import html
 import json
 import platform
 import re
@@ -11,6 +13,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import quote
+
+from hfr_bench.lab.folding import Folded, found, unpacked
 
 SHORTEST = 8
 """Values of the environment that are shorter than this are no secrets worth the name."""
@@ -83,39 +87,71 @@ class Scanner:
             host: this machine's name; None asks it.
         """
         self._rules = [*_values(environ), *_formats()]
+        self._folded = tuple(Folded(name, value) for name, value in _given(environ))
         if folders:
             self._rules += _places(folders, platform.node() if host is None else host)
 
     def scan(self, path: str, data: bytes) -> Iterator[Hit]:
         """All hits in a file's bytes, each once, rule by rule; `path` is what it calls the file."""
         told: set[Hit] = set()  # forms of one secret overlap
+        for hit in self._hits(path, data):
+            if hit not in told:
+                told.add(hit)
+                yield hit
+
+    def _hits(self, path: str, data: bytes) -> Iterator[Hit]:
         for rule in self._rules:
             if not any(literal in data for literal in rule.literals):
                 continue
             pattern = rule.pattern or re.compile(re.escape(rule.literals[0]))
             for match in pattern.finditer(data):
-                hit = Hit(path, data.count(b"\n", 0, match.start()) + 1, rule.name)
-                if hit not in told:
-                    told.add(hit)
-                    yield hit
+                yield Hit(path, data.count(b"\n", 0, match.start()) + 1, rule.name)
+        if self._folded:
+            for name, line in found(self._folded, data):
+                yield Hit(path, line, _rule_of(name))
+            for line, inner in unpacked(data):
+                yield from (Hit(path, line, hit.rule) for hit in self._hits(path, inner))
 
 
 def secrets(environ: Mapping[str, str]) -> Iterator[tuple[str, tuple[bytes, ...]]]:
     """Each secret of the environment: its name, and all forms that it may take in a file."""
+    return ((name, _forms(value)) for name, value in _given(environ))
+
+
+class Loose:
+    """Tells whether a text holds a secret in a layout that no list of forms has."""
+
+    def __init__(self, environ: Mapping[str, str]) -> None:
+        self._folded = tuple(Folded(name, value) for name, value in _given(environ))
+        self._forms = [form for _, forms in secrets(environ) for form in forms]
+
+    def holds(self, text: str) -> bool:
+        data = text.encode(errors="surrogatepass")
+        return any(found(self._folded, data)) or any(
+            form in inner for _, inner in unpacked(data) for form in self._forms
+        )
+
+
+def _given(environ: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """The secrets of the environment: names and values."""
     for name, value in sorted(environ.items()):
         if _SECRET.search(name) and len(value.strip()) >= SHORTEST:
-            yield name, _forms(value.strip())
+            yield name, value.strip()
+
+
+def _rule_of(name: str) -> str:
+    return f"the value of ${name}"
 
 
 def _values(environ: Mapping[str, str]) -> Iterator[_Rule]:
     """A rule for each secret of the environment and each form that it may take in a file."""
     for name, forms in secrets(environ):
         for form in forms:
-            yield _Rule(f"the value of ${name}", (form,), None)
+            yield _Rule(_rule_of(name), (form,), None)
 
 
 def _forms(secret: str) -> tuple[bytes, ...]:
-    """Plain, in JSON, in JSON within JSON, in a URL, hexadecimal, in base64.
+    """Plain, in JSON, in JSON within JSON, in a URL, on a page, hexadecimal, in base64.
 
     Base64 also inside of something longer (`user:secret`), which shifts it by one or two bytes: of
     those forms, the characters that hang on the secret alone.
@@ -125,11 +161,23 @@ def _forms(secret: str) -> tuple[bytes, ...]:
     twice = json.dumps(escaped[0])[1:-1]
     forms = [raw, quote(raw, safe="").encode(), raw.hex().encode(), raw.hex().upper().encode()]
     forms += [text.encode(errors="surrogateescape") for text in (*escaped, twice)]
+    forms += _addresses(raw)
+    pages = [html.escape(secret, quote=quotes) for quotes in (True, False)]
+    forms += [text.encode(errors="surrogateescape") for text in pages]
     for shift in range(3):
         bits = 8 * shift, 8 * (shift + len(raw))
         packed = base64.b64encode(b"\0" * shift + raw)[-(-bits[0] // 6) : bits[1] // 6]
         forms += [packed, packed.translate(bytes.maketrans(b"+/", b"-_"))]
     return tuple(dict.fromkeys(forms))
+
+
+def _addresses(raw: bytes) -> Iterator[bytes]:
+    """A secret in a URL as other programs write it: `/` as it is, small digits, quoted twice."""
+    for safe in ("", "/"):
+        once = quote(raw, safe=safe)
+        yield once.encode()
+        yield re.sub("%..", lambda code: code.group().lower(), once).encode()
+        yield quote(once, safe=safe).encode()
 
 
 def _formats() -> Iterator[_Rule]:

@@ -200,6 +200,8 @@ def _scan(top: Path, paths: Sequence[Path], scanner: Scanner) -> None:
         for path in paths
         for hit in scanner.scan(path.relative_to(top).as_posix(), path.read_bytes())
     ]
+    names = "\n".join(path.relative_to(top).as_posix() for path in paths)
+    hits += [str(hit) for hit in scanner.scan("a file's name", names.encode())]
     if hits:
         raise InvalidExperimentError(f"nothing was published, for: {'; '.join(hits[:10])}")
 

@@ -17,8 +17,9 @@ from typing import Any, NamedTuple
 
 from hfr_bench import content
 from hfr_bench.errors import BadInputError
+from hfr_bench.lab.folding import CORE_MIN
 from hfr_bench.lab.redact import Redactor
-from hfr_bench.lab.scan import secrets
+from hfr_bench.lab.scan import Loose, secrets
 
 PUBLISH = "publish.yaml"
 """suites/publish.yaml: suite -> texts, licence."""
@@ -110,6 +111,7 @@ class Censor:
     def __init__(self, environ: Mapping[str, str], key: bytes) -> None:
         self._key = key
         self._wide = Redactor()
+        self._loose = Loose(environ)
         forms = {form.decode(errors="surrogateescape") for _, fs in secrets(environ) for form in fs}
         self._forms = sorted(forms, key=len, reverse=True)  # what holds another comes first
 
@@ -143,7 +145,7 @@ class Censor:
     def _exact(self, text: str) -> str:
         for form in self._forms:
             text = text.replace(form, "[secret]")
-        return text
+        return "[secret]" if len(text) >= CORE_MIN and self._loose.holds(text) else text
 
     def _value(
         self, value: Any, field: str, pointer: str, texts: Texts, changed: list[Changed]
