@@ -34,7 +34,7 @@ def _text(found: Status, *, arms: bool) -> Iterator[str]:
     for row in found.organic:
         if row.absorbed or row.exhausted:
             yield f"  organic, {row.arm}: {row.absorbed} absorbed, {row.exhausted} not"
-    yield from (f"  {line}" for line in found.looks)
+    yield from (f"  {line}" for line in (*found.looks, found.forks) if line)
     yield from (f"  unreadable: {line}" for line in found.bad_lines)
     yield from (f"  index: {line}" for line in found.index)
 

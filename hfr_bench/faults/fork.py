@@ -77,12 +77,17 @@ def named(fault: Injection) -> str:
     return f"{FORK}/{fault.profile.partition('/')[2]}"
 
 
+def calm(task: TaskSpec, seed: int, horizon: int) -> FaultSchedule:
+    """The one without faults, whose way all others go up to their first."""
+    return _schedule(task, seed, f"{FORK}/none", horizon)
+
+
 def schedules(
     task: TaskSpec, seed: int, faults: Sequence[Injection], made_of: Content, plan: FaultPlan
 ) -> Iterator[FaultSchedule]:
     """One schedule without faults, and for each of `faults` one a continuation."""
     assert plan.fork is not None
-    yield _schedule(task, seed, f"{FORK}/none", made_of.horizon)
+    yield calm(task, seed, made_of.horizon)
     for fault in faults:
         for number in range(1, plan.fork.continuations + 1):
             yield _forked(task, seed, fault, number, made_of, plan)

@@ -1,8 +1,13 @@
-"""Which tape a trial is on: live trials are recorded, replayed ones are played, others neither."""
+"""Which tape a trial is on: live trials are recorded, replayed ones are played, others neither.
+
+A live fork's are both: played up to their first fault, and recorded whole.
+"""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from hfr_bench.errors import CassetteMissError
+from hfr_bench.lab.calm import live_fork, prefix_for
 from hfr_bench.lab.taping import AT_WORK, Recording, Tape
 from hfr_bench.lab.wire import Bench
 from hfr_bench.model.terms import Origin
@@ -27,4 +32,11 @@ def _open(bench: Bench, trial: Trial, round_no: int) -> Tape:
     if not place.record or bench.prereg.origin is not Origin.LIVE:
         return Tape(name)
     path = place.folder / CASSETTES / f"{name}.jsonl"
-    return Recording(name, path, bare=not trial.injected)
+    if not (trial.injected and live_fork(bench.prereg)):  # without a gateway nothing is played
+        return Recording(name, path, bare=not trial.injected)
+    task = bench.task(trial.suite, trial.task_id)
+    try:
+        prefix = prefix_for(place.folder, bench.prereg, task, trial, round_no)
+    except CassetteMissError as error:
+        return Recording(name, path, bare=False, lacking=str(error))
+    return Recording(name, path, bare=False, prefix=prefix)

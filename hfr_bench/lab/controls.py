@@ -7,8 +7,10 @@ one knows how they must come out: they warn, and prove nothing about a single nu
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from hfr_bench.lab.calm import is_calm, live_fork
 from hfr_bench.lab.forks import Came, came_alike
 from hfr_bench.lab.ingest import Facts, place
+from hfr_bench.lab.prefixed import Went, prefix_controls
 from hfr_bench.model.prereg import FORK, Preregistration
 from hfr_bench.model.report import AuditRow, ControlRow
 from hfr_bench.model.terms import Origin
@@ -63,7 +65,9 @@ def controls(
         if one.row.control is None:
             by_arm.setdefault(one.result.arm, []).append(one.result)
             twins[place(one.row.trial)] = one
-    forked = (came_alike(came(ran)),) if prereg.faults.design == FORK else ()
+    forked = [came_alike(came(ran))] if prereg.faults.design == FORK else []
+    if live_fork(prereg):
+        forked += prefix_controls(went(prereg, ran))
     return (
         *forked,
         _delivered(audit),
@@ -81,7 +85,22 @@ def controls(
 def came(ran: Iterable[Ran]) -> list[Came]:
     """The trials as the design `fork` reads them; controls left out."""
     return [
-        Came(one.row.trial, one.facts.fork, one.result) for one in ran if one.row.control is None
+        Came(one.row.trial, one.facts.fork, one.result, one.facts.prefixed.missed > 0)
+        for one in ran
+        if one.row.control is None
+    ]
+
+
+def went(prereg: Preregistration, ran: Iterable[Ran]) -> list[Went]:
+    """The trials as live forks read them, controls among them."""
+    return [
+        Went(
+            one.row.trial,
+            one.facts.prefixed,
+            is_calm(prereg, one.row),
+            one.facts.start is not None and one.facts.start.replayed,
+        )
+        for one in ran
     ]
 
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from hfr_bench.errors import BadInputError
 from hfr_bench.faults import fork
+from hfr_bench.lab.calm import live_fork
 from hfr_bench.lab.plan import OracleOf, fork_trials
 from hfr_bench.model.matrix import FaultMatrix
 from hfr_bench.model.prereg import FORK, Preregistration
@@ -41,7 +42,21 @@ def check_fork(
     assert prereg.faults.fork is not None
     each = prereg.faults.fork.continuations
     of_all = f"{forks} first faults of {fitting * len(prereg.seeds)} that fit"
-    return (f"{FORK}: {of_all}; {each} continuation(s) each",)
+    return (f"{FORK}: {of_all}; {each} continuation(s) each", *_live_notes(prereg))
+
+
+def _live_notes(prereg: Preregistration) -> Iterator[str]:
+    """What is run first where the model is live, and what that costs."""
+    if live_fork(prereg):
+        yield (
+            f"{FORK}: live: of each task and seed the trial of {prereg.analysis.baseline} without "
+            "faults is run first and recorded; all others are played what it was answered, in the "
+            "time that it took, until they meet their first fault"
+        )
+        yield (
+            f"{FORK}: live: first faults are at steps of the tasks' solutions; a model that goes "
+            "another way never comes to some of them"
+        )
 
 
 def burst_notes(prereg: Preregistration, tasks: int) -> Iterator[str]:

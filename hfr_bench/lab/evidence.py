@@ -218,6 +218,30 @@ def forks(report: Report) -> Table | None:
     return titled(report, "Forks, by first fault", ("First fault", *arms), rows, legend)
 
 
+def prefixes(report: Report) -> Table | None:
+    """What a live fork's trials were played before their first faults; None elsewhere."""
+    if not report.prefixes:
+        return None
+    found = {row.arm: row for row in report.prefixes}
+    rows = [
+        [
+            *(Cell(arm), Cell(str(row.trials)), Cell(str(row.parted))),
+            *(Cell(str(row.played)), Cell(str(row.asked - row.played))),
+            Cell("unknown" if row.cost_microusd is None else f"{row.cost_microusd / 1e6:.4f}"),
+        ]
+        for arm in ordered(report)
+        if (row := found.get(arm)) is not None
+    ]
+    legend = (
+        "Trials that were played what the calm trial of their task and seed was answered, up to "
+        "their first fault. Parted: asked for what is not recorded, and went on live; such trials "
+        "stay in their arm's estimates and are left out of the counts by first fault. $: charged "
+        "for played answers as recorded, and not paid again."
+    )
+    header = ("Arm", "Trials", "Parted", "Answers played", "Live", "$ not paid")
+    return titled(report, "Recorded prefixes", header, rows, legend)
+
+
 def _made_of(rows: Sequence[ForkRow] | None) -> Cell:
     kept = [row for row in rows or () if row.same_state and row.came]
     if not kept:

@@ -10,6 +10,7 @@ from typing import Literal, NamedTuple
 from hfr_bench import __version__, plugins
 from hfr_bench.errors import BadInputError, InfrastructureError
 from hfr_bench.lab import runlog
+from hfr_bench.lab.calm import check_recorded_calm, is_calm
 from hfr_bench.lab.canary import planted
 from hfr_bench.lab.clock import make_clock
 from hfr_bench.lab.journal import Durability, archive
@@ -89,6 +90,10 @@ def run(
     options, place = options or Options(), place or Place()
     check_owner(experiment)
     check_played(experiment, place)
+    if place.replay is None:
+        check_recorded_calm(
+            experiment.prereg, experiment.plan, experiment.path, record=place.record
+        )
     check_content(experiment)
     check_room(experiment.path)
     place, digest = replace(place, folder=experiment.path), experiment.lock.prereg_digest
@@ -219,7 +224,7 @@ def _rounds(
     while now.jobs and not meter.stopped:
         total = count.ran + len(now.jobs)
         try:
-            units = _units(now.jobs)
+            units = _units(_due(experiment.prereg, now.jobs, place=bench.place))
             for results in executor.run(units, lambda _: WorkerScope(bench), work, bench.abort):
                 for result in results:
                     count.add(result)
@@ -243,6 +248,12 @@ def _standing(experiment: Experiment) -> Standing:
 def looked(experiment: Experiment) -> tuple[Preregistration, Sequence[PlanRow], Path]:
     """What `lab.looks.open_rows` asks for."""
     return experiment.prereg, experiment.plan, experiment.path
+
+
+def _due(prereg: Preregistration, jobs: Sequence[Job], place: Place) -> Sequence[Job]:
+    """What may be run now: of a live fork the calm trials alone, as long as one of them lacks."""
+    calm = [job for job in jobs if is_calm(prereg, job.row)] if place.replay is None else []
+    return calm or jobs
 
 
 def _units(jobs: Sequence[Job]) -> list[list[Job]]:

@@ -20,11 +20,15 @@ _SHOWN = 3
 
 
 class Came(NamedTuple):
-    """A trial of a fork: as planned, its state at the fork ("" where it never came), its end."""
+    """A trial of a fork: as planned, its state at the fork ("" where it never came), its end.
+
+    `parted`: from the recorded prefix of a live fork, so that it is in no state of the others.
+    """
 
     trial: Trial
     state: str
     result: TrialResult
+    parted: bool = False
 
 
 def state_at(events: Sequence[TraceEvent], meetings: Iterable[Meeting], first: str) -> str:
@@ -77,7 +81,7 @@ def forks(came: Sequence[Came], arms: Sequence[str]) -> tuple[ForkRow, ...]:
     """
     rows = []
     for (suite, task_id, seed, name), trials in _by_fork(came).items():
-        same = len({one.state for one in trials}) == 1
+        same = len(_states(trials)) < 2
         for arm in arms:
             own = [one for one in trials if one.trial.arm == arm]
             if own:
@@ -86,8 +90,9 @@ def forks(came: Sequence[Came], arms: Sequence[str]) -> tuple[ForkRow, ...]:
 
 
 def _row(
-    suite: str, task_id: str, seed: int, name: str, arm: str, own: Sequence[Came], *, same: bool
+    suite: str, task_id: str, seed: int, name: str, arm: str, ran: Sequence[Came], *, same: bool
 ) -> ForkRow:
+    own = [one for one in ran if not one.parted]
     ends = [one.result.outcome for one in own if one.result.outcome is not None]
     costs = [one.result.cost_microusd for one in own]
     known = [cost for cost in costs if cost is not None]
@@ -97,7 +102,7 @@ def _row(
         seed=seed,
         fork=name,
         arm=arm,
-        trials=len(own),
+        trials=len(ran),
         came=sum(one.state != "" for one in own),
         same_state=same,
         succeeded=sum(end.succeeded for end in ends),
@@ -105,13 +110,22 @@ def _row(
         duplicates=sum(end.duplicates for end in ends),
         harm=sum(end.harm for end in ends),
         cost_microusd=sum(known) if len(known) == len(costs) else None,
+        parted=len(ran) - len(own),
     )
 
 
+def _states(trials: Iterable[Came]) -> set[str]:
+    """In which states they came to their fork; those that parted before it are left out."""
+    return {one.state for one in trials if not one.parted}
+
+
 def came_alike(came: Sequence[Came]) -> ControlRow:
-    """All arms and continuations of a fork must come to it in one and the same state."""
+    """All arms and continuations of a fork must come to it in one and the same state.
+
+    Where some parted from a recorded prefix, that is told of the others.
+    """
     places = _by_fork(came)
-    states = {place: {one.state for one in trials} for place, trials in places.items()}
+    states = {place: _states(trials) for place, trials in places.items()}
     apart = [place for place, found in states.items() if len(found) > 1]
     never = sum(found == {""} for found in states.values())
     detail = f"{len(places) - len(apart)} of {len(places)} forks"

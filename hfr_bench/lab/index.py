@@ -27,6 +27,7 @@ from hfr_bench.lab.divergence import Course
 from hfr_bench.lab.ingest import Facts, Ingest, Start, collector_paused
 from hfr_bench.lab.joint import Joint
 from hfr_bench.lab.metrics_sql import measured
+from hfr_bench.lab.prefixed import Prefixed
 from hfr_bench.lab.store import BadLine, Checked, Mark, Store, TrialFile
 from hfr_bench.model.measures import Measures
 from hfr_bench.model.trial import PlanRow, Trial, TrialResult
@@ -41,6 +42,7 @@ _READ_BY = (
     "lab.forks",
     "lab.joint",
     "lab.measure",
+    "lab.prefixed",
     "lab.metrics_sql",
     "lab.database",
     "lab.rederive",
@@ -86,6 +88,7 @@ class _Kept(msgspec.Struct, array_like=True, gc=False):
     measures: Measures
     models: tuple[tuple[str, str, int], ...]
     believed: Believed
+    prefixed: Prefixed
 
 
 _planned = attrgetter(
@@ -176,7 +179,8 @@ def _unpacked(file: TrialFile, text: str) -> Facts | None:
     audit = TrialAudit(one.arm, sums, one.failed, one.untrue)
     checked = Checked(file, result, checked_bad, breaks, one.digest)
     rest = (one.underived, one.behaviour, one.path, one.claims, one.fork, one.joint, one.organic)
-    return Facts(checked, bad, one.start, audit, *rest, one.measures, one.models, one.believed)
+    more = (one.measures, one.models, one.believed, one.prefixed)
+    return Facts(checked, bad, one.start, audit, *rest, *more)
 
 
 def _line(facts: Facts, mark: Mark, sha256: str, ingest: Ingest) -> bytes:
@@ -237,6 +241,7 @@ def _packed(facts: Facts) -> _Kept:
         facts.measures,
         facts.models,
         facts.believed,
+        facts.prefixed,
     )
 
 

@@ -19,11 +19,13 @@ from hfr_bench.faults.agenda import Agenda
 from hfr_bench.faults.audit import TrialAudit, audit
 from hfr_bench.faults.observe import observe
 from hfr_bench.lab.believed import Believed, believed
+from hfr_bench.lab.calm import live_fork
 from hfr_bench.lab.divergence import Course, path
 from hfr_bench.lab.forks import state_at
 from hfr_bench.lab.history import false_claims
 from hfr_bench.lab.joint import Joint, joint
 from hfr_bench.lab.measure import measures
+from hfr_bench.lab.prefixed import Prefixed, prefixed
 from hfr_bench.lab.rederive import disagreements
 from hfr_bench.lab.store import BadLine, Checked, Reading, TrialFile
 from hfr_bench.model.measures import Measures
@@ -84,6 +86,7 @@ class Facts(NamedTuple):
     `joint`: the trial's share in its cohort, where it has one. `organic`: errors of the model
     service that were absorbed, and attempts lost to them. `measures`: of whole traces. `models`:
     model asked for, name that came back, how often. `believed`: what faults were taken for.
+    `prefixed`: what it was played of a live fork's calm trial.
     """
 
     checked: Checked
@@ -100,6 +103,7 @@ class Facts(NamedTuple):
     measures: Measures = Measures()
     models: tuple[tuple[str, str, int], ...] = ()
     believed: Believed = ()
+    prefixed: Prefixed = Prefixed()
 
     @property
     def flaws(self) -> tuple[BadLine, ...]:
@@ -131,6 +135,7 @@ class Ingest:
         twins = {place(row.trial) for row in rows if row.control is not None}
         self._twins = {key for key, row in self.planned.items() if place(row.trial) in twins}
         self._masking = {arm.name for arm in prereg.arms if arm.masks}
+        self._played = live_fork(prereg)
         self._tool_us = round(prereg.tool_price.latency_s * 1_000_000)
         # Pair groups that share a schedule lie together in the plan, and are read in its order.
         self._agenda = lru_cache(maxsize=16)(lambda name: Agenda(schedules(name)))
@@ -176,6 +181,7 @@ class Ingest:
             self._measures(reading, found),
             models(reading.events),
             believed(reading.events, found.meetings),
+            prefixed(reading.events) if self._played else Prefixed(),
         )
 
     def _measures(self, reading: Reading, found: TrialAudit) -> Measures:

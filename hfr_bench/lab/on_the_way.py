@@ -4,10 +4,12 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from hfr_bench.faults.observe import rows as observation_rows
-from hfr_bench.lab.controls import Ran, came
+from hfr_bench.lab.calm import live_fork
+from hfr_bench.lab.controls import Ran, came, went
 from hfr_bench.lab.divergence import divergence, reference
 from hfr_bench.lab.forks import forks
 from hfr_bench.lab.joint import cohort_rows
+from hfr_bench.lab.prefixed import prefix_rows
 from hfr_bench.lab.states import states
 from hfr_bench.model.prereg import Preregistration
 from hfr_bench.model.report import DivergenceRow, ObservationRow
@@ -24,6 +26,7 @@ def on_the_way(
         "exposure": _exposure(prereg, rates, ran),
         "divergence": _divergence(prereg, rates, ran),
         "forks": forks(came(ran), [arm.name for arm in prereg.arms]),
+        "prefixes": prefix_rows(prereg, went(prereg, ran)) if live_fork(prereg) else (),
         "cohorts": cohort_rows(prereg, [(one.row, one.facts.joint) for one in ran]),
         "states": states(one.result for one in ran if one.row.control is None),
     }

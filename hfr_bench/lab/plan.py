@@ -145,7 +145,9 @@ def plan_rows(
             jobs.append((control_arm, "injector_removed"))
         if prereg.controls.a_a and cell.schedule.rate == top:
             jobs.append((control_arm, "a_a"))
-        groups = {control: _group(prereg_digest, cell, control) for _, control in jobs}
+        groups = {
+            control: _group(prereg_digest, cell.task, cell.schedule, control) for _, control in jobs
+        }
         ids = {control: short_id(group) for control, group in groups.items()}
         for arm, control in jobs:
             order += 1
@@ -185,13 +187,21 @@ def _seated(trial: Trial, seat: Seat, control: str | None) -> Trial:
     return trial.model_copy(update=update)
 
 
-def _group(prereg_digest: str, cell: Cell, control: str | None) -> dict[str, Any]:
+def _group(
+    prereg_digest: str, task: TaskSpec, schedule: FaultSchedule, control: str | None
+) -> dict[str, Any]:
     """What names a pair group; with the arm, a trial."""
     return {
         "prereg": prereg_digest,
-        "suite": cell.task.suite,
-        "task": cell.task.task_id,
-        "seed": cell.seed,
-        "schedule": cell.schedule.schedule_id,
+        "suite": task.suite,
+        "task": task.task_id,
+        "seed": schedule.seed,
+        "schedule": schedule.schedule_id,
         "control": control,
     }
+
+
+def calm_group(prereg: Preregistration, task: TaskSpec, trial: Trial) -> str:
+    """The pair group without faults of a fork's task and seed, whichever trial of them is asked."""
+    schedule = fork.calm(task, trial.seed, prereg.limits.max_steps)
+    return short_id(_group(trial.prereg_digest, task, schedule, None))

@@ -274,8 +274,8 @@ def _delivered(report: Report) -> Section:
 
 
 def _met(report: Report) -> Section | None:
-    made = (evidence.exposure(report), evidence.forks(report), evidence.divergence(report))
-    shown = views(report, made)
+    made = (evidence.exposure, evidence.forks, evidence.prefixes, evidence.divergence)
+    shown = views(report, [table(report) for table in made])
     return Section("exposure", "Exposure and divergence", tables=shown) if shown else None
 
 

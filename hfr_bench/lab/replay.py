@@ -26,7 +26,8 @@ from hfr_bench.lab.wire import Place
 from hfr_bench.model.terms import Origin, VoidCause
 from hfr_bench.ports.tape import CASSETTES, tape_name
 
-_PLACE = frozenset({"wall_us", "prev", "sandbox", "image_id", "replayed"})
+# A replay plays a fork's trials from their own recordings, which hold their prefixes.
+_PLACE = frozenset({"wall_us", "prev", "sandbox", "image_id", "replayed", "prefix_digest"})
 
 
 class Replayed(NamedTuple):

@@ -111,6 +111,12 @@ def _met(report: Report) -> Iterator[Row]:
             "events": parted.diverged, "n": parted.groups,
             "note": f"median step {parted.step}, {parted.after} after the first failed attempt",
         }  # fmt: skip
+    for prefix in report.prefixes:
+        yield {
+            "row": "prefix", "metric": "parted", "arm": prefix.arm, "value": prefix.parted,
+            "events": prefix.parted, "n": prefix.trials,
+            "note": f"{prefix.played} of {prefix.asked} answers played",
+        }  # fmt: skip
     for found in report.states:
         yield {
             "row": "states", "metric": "other_state", "arm": found.arm, "rate": found.rate,

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from hfr_bench.lab.calm import calm_void
 from hfr_bench.lab.cohorts import by_cohort, crowds
 from hfr_bench.lab.register import TRIALS, Experiment
 from hfr_bench.lab.store import Store, TrialFile
@@ -38,7 +39,7 @@ def standing(experiment: Experiment) -> Standing:
     for rows in crowds(experiment.plan).values():
         for round_no in range(1, last + 1):
             ends = {row.trial.trial_id: read_end(store, row, round_no) for row in rows}
-            missing = _missing(rows, ends)
+            missing = [] if calm_void(experiment.prereg, rows, ends) else _missing(rows, ends)
             paths = [trial_path(experiment.path, row, round_no) for row in missing]
             jobs += [Job(row, round_no, path) for row, path in zip(missing, paths, strict=True)]
             if missing:

@@ -1,12 +1,13 @@
 """Blinded progress: how far an experiment is and whether faults arrive; no arm's outcome."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from pydantic import Field
 
 from hfr_bench.faults.audit import rows as audit_rows
 from hfr_bench.lab.by_kind import organic
+from hfr_bench.lab.calm import is_calm, live_fork, recording
 from hfr_bench.lab.cohorts import by_cohort
 from hfr_bench.lab.index import gather
 from hfr_bench.lab.ingest import Facts, Ingest
@@ -42,7 +43,8 @@ class Status(Record):
 
     `by_arm`: the delivery of each kind in each arm; `organic`: errors that nobody injected.
     `index`: why the experiment's index could not be used, if so. `looks`: the registered interim
-    looks, taken and due; whether claims held is not in them.
+    looks, taken and due; whether claims held is not in them. `forks`: of live forks, how many calm
+    trials are recorded, and how many trials were played what those were answered.
     """
 
     name: str
@@ -58,6 +60,7 @@ class Status(Record):
     organic: tuple[OrganicRow, ...] = ()
     index: tuple[str, ...] = ()
     looks: tuple[str, ...] = Field(default=(), exclude_if=is_unset)
+    forks: str = Field(default="", exclude_if=is_unset)
 
     @property
     def delivered(self) -> bool:
@@ -89,6 +92,19 @@ def status(experiment: Experiment, kinds: Mapping[str, KindSpec]) -> Status:
         organic=organic(experiment.prereg, planned),
         index=tuple(store.said),
         looks=tuple(_looks(experiment)),
+        forks=_forks(experiment, planned) if live_fork(experiment.prereg) else "",
+    )
+
+
+def _forks(experiment: Experiment, facts: Iterable[Facts]) -> str:
+    prereg, root = experiment.prereg, experiment.path
+    calm = [row.trial.pair_group for row in experiment.plan if is_calm(prereg, row)]
+    there = sum(recording(root, group, prereg) is not None for group in calm)
+    ran = [one.prefixed for one in facts if one.prefixed.digest]
+    parted = sum(one.missed > 0 for one in ran)
+    return (
+        f"forks: {there} of {len(calm)} calm trials recorded; {len(ran)} trials were played what "
+        f"they were answered, {parted} parted before their first fault"
     )
 
 

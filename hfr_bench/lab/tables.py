@@ -35,6 +35,7 @@ from hfr_bench.lab.evidence import (
     forks,
     observations,
     organic,
+    prefixes,
     states,
     voids,
 )
@@ -63,7 +64,8 @@ def tables(report: Report) -> tuple[Table, ...]:
     made += [*mix_tables.whole_mixes(report), *mix_tables.effects(report)]
     made += [delivery(report), *delivery_by_arm(report), organic(report), *observations(report)]
     made += [tables_beliefs.together(report), *tables_beliefs.by_arm(report)]
-    made += [exposure(report), forks(report), divergence(report), states(report)]
+    made += [exposure(report), forks(report), prefixes(report)]
+    made += [divergence(report), states(report)]
     made += [disagree.table(report)]
     made += [cohorts(report), voids(report), checks(report)]
     return tuple(table for table in made if table is not None)

@@ -14,11 +14,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from hfr_bench.errors import CassetteMissError
 from hfr_bench.lab.journal import JournalError
+from hfr_bench.lab.prefix import Played
 from hfr_bench.model.attempt import Call, Observation
 from hfr_bench.model.cassette import Taped
 from hfr_bench.model.task import SealedTask
+from hfr_bench.model.trace import TrialStarted
 from hfr_bench.ports.calls import CallPort
+from hfr_bench.ports.injector import Scene
 from hfr_bench.ports.llm import LlmBackend, ModelScope, request_body
 from hfr_bench.ports.tape import heard, taped
 
@@ -29,10 +33,20 @@ class Tape:
     """A trial whose responses are not recorded; those of `path` are played, if it is given."""
 
     keep: Keep | None = None
+    prefix: Played | None = None
 
     def __init__(self, name: str, path: Path | None = None) -> None:
         self.name = name
         self._path = path
+
+    def on(self, scene: Scene) -> Scene:
+        """The gateway's scene with what it keeps for the tape, and what it plays."""
+        return replace(scene, keep=self.keep, prefix=self.prefix)
+
+    def told(self, start: TrialStarted) -> TrialStarted:
+        """The trial's first line, with what plays its prefix."""
+        digest = self.prefix.digest if self.prefix else ""
+        return start.model_copy(update={"prefix_digest": digest}) if digest else start
 
     def around(self, client: CallPort) -> CallPort:
         """The client as the trial's recorders are to have it."""
@@ -50,10 +64,18 @@ class Tape:
 
 
 class Recording(Tape):
-    """A trial whose responses are recorded. `bare`: no gateway is there to keep them."""
+    """A trial whose responses are recorded, those that its `prefix` plays among them.
 
-    def __init__(self, name: str, path: Path, *, bare: bool) -> None:
+    `bare`: no gateway is there to keep them. `lacking`: why there is no prefix though there should
+    be one; then no client is to be had, which ends the trial as a void.
+    """
+
+    def __init__(
+        self, name: str, path: Path, *, bare: bool, prefix: Played | None = None, lacking: str = ""
+    ) -> None:
         super().__init__(name)
+        self.prefix = prefix
+        self._lacking = lacking
         self._out = path
         self._bare = bare
         self._lock = threading.Lock()
@@ -66,6 +88,9 @@ class Recording(Tape):
             self._kept[line.point, line.occurrence, line.attempt] = line
 
     def around(self, client: CallPort) -> CallPort:
+        """Raises CassetteMissError where the prefix is lacking."""
+        if self._lacking:
+            raise CassetteMissError(self._lacking)
         return _Recorded(client, self, bare=self._bare)
 
     def around_user(self, client: CallPort) -> CallPort:
@@ -117,6 +142,10 @@ class _Recorded:
 
     def attempt(self, call: Call) -> Observation:
         seen = self._inner.attempt(call)
+        if self._tape.prefix is not None:
+            at = (call.point, call.occurrence, call.attempt)
+            cost = self._tape.prefix.charge(at, seen.cost_microusd)
+            seen = replace(seen, cost_microusd=cost)
         self._tape.attempted(call, seen, bare=self._bare)
         return seen
 

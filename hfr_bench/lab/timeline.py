@@ -36,7 +36,9 @@ from hfr_bench.model.trace import (
 )
 from hfr_bench.model.trial import TrialResult
 
-What = Literal["try", "seen", "fault", "decide", "ledger", "effect", "answer", "wait", "said"]
+What = Literal[
+    "try", "seen", "fault", "decide", "ledger", "effect", "answer", "wait", "said", "tape"
+]
 
 
 class Line(Record):
@@ -177,6 +179,11 @@ def _truth(event: TraceEvent, start: TrialStarted, done: Counter[str]) -> tuple[
         case UpstreamHit() if body.absorbed:
             text = f"the model service itself failed {body.absorbed} times, unseen, then answered"
             return (("fault", text, ""),)
+        case UpstreamHit(prefix="missed"):
+            text = "the calm trial did not ask this here: from now on the live model answers"
+            return (("tape", text, "parted"),)
+        case UpstreamHit(prefix="played"):
+            return (("tape", "the calm trial's recorded answer was played", ""),)
         case FaultInjected():
             return (("fault", f"{body.kind}{_lands(body.effect_lands)}", "injected"),)
         case HostLooked():

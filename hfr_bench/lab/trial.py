@@ -86,7 +86,7 @@ def run_trial(
     clock = seat.clock if seat else make_clock(bench.prereg.clock)
     journalled = TrialJournal(path, trial.trial_id, clock, durability)
     with journalled as journal, on_tape(bench, trial, round_no) as tape:
-        journal.write(_started(bench, row, task, round_no, seat))
+        journal.write(tape.told(_started(bench, row, task, round_no, seat)))
         run = _Run(scope, row, task, clock, journal, seat, tape)
         try:
             result = run.graded(round_no)
@@ -209,8 +209,7 @@ class _Run:
             scene = replace(self._scene(*TOOL_LAYERS), **around(world))
             tools = bench.tool_injector.wrap(tools, scene)
             healing.callback(bench.tool_injector.heal)
-            scene = replace(self._scene(Layer.MODEL), keep=self._tape.keep)
-            base_url = bench.gateway.enter(scene)
+            base_url = bench.gateway.enter(self._tape.on(self._scene(Layer.MODEL)))
             healing.callback(bench.gateway.leave, trial.trial_id)
         else:
             base_url = bench.upstream

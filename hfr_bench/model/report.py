@@ -192,7 +192,8 @@ class ForkRow(Record):
     """What an arm made of one first fault, over all continuations (design `fork`).
 
     `fork`: the first fault (`fork/<point>#<occurrence>/<kind>`). `came`: trials that met it;
-    `same_state`: all arms came to it in one state, or none came. Sums over `trials`.
+    `same_state`: all arms came to it in one state, or none came. `parted`: trials that left a live
+    fork's recorded prefix before it; `came` and the sums are of the others.
     """
 
     suite: str
@@ -208,6 +209,23 @@ class ForkRow(Record):
     duplicates: int
     harm: int
     cost_microusd: int | None = None
+    parted: int = Field(default=0, exclude_if=is_unset)
+
+
+class PrefixRow(Record):
+    """What an arm's trials of a live fork were played of their calm trials' recordings.
+
+    `parted`: trials that asked for what is not recorded, and went on live from there. Of `asked`
+    model requests `played` were answered from the recording; `cost_microusd` was charged for them
+    as recorded, and not paid again.
+    """
+
+    arm: str
+    trials: int
+    parted: int
+    asked: int
+    played: int
+    cost_microusd: int | None
 
 
 class HypothesisRow(Record):
@@ -314,7 +332,8 @@ class Report(Record):
     `further_contrasts`: metrics of `stats.further`, at rate 0 and over all rates above it.
     `utility`, `coverage`: at registered prices, and risk against coverage.
     `look`: the registered look that this is; `level` is then that look's own. `deviations`: what is
-    not as registered. `fronts`, `beliefs`, `disagreements`: see `model.findings`.
+    not as registered. `fronts`, `beliefs`, `disagreements`: see `model.findings`. `prefixes`: of
+    live forks.
     """
 
     name: str
@@ -372,6 +391,7 @@ class Report(Record):
     fronts: tuple[FrontRow, ...] = Field(default=(), exclude_if=is_unset)
     beliefs: tuple[BeliefRow, ...] = Field(default=(), exclude_if=is_unset)
     disagreements: tuple[DisagreementRow, ...] = Field(default=(), exclude_if=is_unset)
+    prefixes: tuple[PrefixRow, ...] = Field(default=(), exclude_if=is_unset)
 
     @property
     def unit(self) -> str:

@@ -43,6 +43,7 @@ class TrialStarted(Record):
 
     `expected`: how often the task wants each effect, by the digest of its natural key.
     `cohort`: only where cohorts are registered. `replayed`: recorded responses played the model.
+    `prefix_digest`: SHA-256 of the cassette that plays it up to its first fault (live forks).
     """
 
     type: Literal["trial_started"] = "trial_started"
@@ -69,6 +70,7 @@ class TrialStarted(Record):
     expected: dict[str, int] = {}
     cohort: CohortPlace | None = Field(default=None, exclude_if=is_unset)
     replayed: bool = Field(default=False, exclude_if=is_unset)
+    prefix_digest: str = Field(default="", exclude_if=is_unset)
 
 
 class AttemptStarted(Record):
@@ -127,7 +129,8 @@ class UpstreamHit(Record):
     Neither answered by the model server (`upstream_status`) nor injected: an organic error.
     `response_digest`: of what went out. `upstream_digest`: of the model server's own answer, where
     that was altered, else empty. `absorbed`: organic errors that were met and tried again on the
-    way, above the injector.
+    way, above the injector. `prefix`: in a live fork, before its first fault: the answer was
+    played from the calm trial's recording, or was missed there and is the live model's.
     """
 
     type: Literal["upstream_hit"] = "upstream_hit"
@@ -145,6 +148,7 @@ class UpstreamHit(Record):
     upstream_digest: str = ""
     stall_us: int = 0
     absorbed: int = 0
+    prefix: Literal["", "played", "missed"] = Field(default="", exclude_if=is_unset)
 
     @property
     def organic(self) -> bool:

@@ -11,6 +11,7 @@ from hfr_bench.model.trace import Body
 from hfr_bench.ports.calls import CallPort
 from hfr_bench.ports.clock import Clock
 from hfr_bench.ports.exposure import Exposed
+from hfr_bench.ports.tape import Prefix
 from hfr_bench.ports.web import Fronted
 
 
@@ -22,6 +23,7 @@ class Scene:
     `labels`: suite, task and seed (never the arm), for callers that do not send them themselves.
     `exposed`: the trial's world, where its host may be broken; `fronted`: where it has sites.
     `keep`: takes the model server's own answers, before any fault; safe from any thread.
+    `prefix`: answers in the model server's place until a first fault is met (live forks).
     """
 
     trial_id: str
@@ -33,6 +35,7 @@ class Scene:
     exposed: Exposed | None = None
     fronted: Fronted | None = None
     keep: Callable[[Taped], None] | None = None
+    prefix: Prefix | None = None
 
 
 class CallInjector(Protocol):

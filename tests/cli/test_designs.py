@@ -152,17 +152,6 @@ def test_what_cannot_be_planned_is_refused(
     assert words in capsys.readouterr().err
 
 
-def test_forks_of_a_live_model_are_refused(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    folder = made(tmp_path / "live", FORK)
-    text = (folder / "prereg.yaml").read_text()
-    live = "origin: live\nclock: wall\nmodel: {llm: litellm, agent: openai/x}\n"
-    (folder / "prereg.yaml").write_text(text.replace("origin: rehearsal\n", live))
-    assert run(["freeze", str(folder)]) == 2
-    assert "replayed for whole trials only" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize("suite", ["shopdesk", pytest.param("tau2", marks=pytest.mark.tau2)])
 def test_a_new_registration_has_the_papers_stress_and_fits_the_suite(
     tmp_path: Path, suite: str, capsys: pytest.CaptureFixture[str]

@@ -1,10 +1,14 @@
 """A small frozen experiment, run by a toy; its bundle, and copies of it to forge."""
 
 import shutil
+import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from hfr_bench import plugins
 from hfr_bench.lab.analyse import analyse
 from hfr_bench.lab.sides import Sides, sides
 from hfr_bench.lab.store import Store
@@ -12,6 +16,34 @@ from hfr_bench.model.report import Report
 from hfr_bench.testing.bundled import Ready, ready, reseal
 from hfr_bench.testing.experiments import planned, some_faults, write_all
 from hfr_bench.testing.results import KINDS as RESULT_KINDS
+
+STRANGER = Path(__file__).parent / "stranger"
+
+
+@pytest.fixture(scope="module")
+def provider(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """A stand-in's model service, labelled live; its plugin is installed for as long.
+
+    `paths`: what another process needs on its path to find that plugin.
+    """
+    site = tmp_path_factory.mktemp("site")
+    info = site / "standin-0.1.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: standin\nVersion: 0.1\n")
+    (info / "entry_points.txt").write_text("[hfr_bench.llms]\nstandin = live_standin:StandIn\n")
+    added = [str(site), str(STRANGER)]
+    sys.path[:0] = added
+    plugins.offered.cache_clear()
+    import live_standin  # noqa: PLC0415 - on the path only now
+
+    made = live_standin.Provider()
+    made.paths = added
+    yield made
+    made.close()
+    for one in added:
+        sys.path.remove(one)
+    sys.modules.pop("live_standin", None)
+    plugins.offered.cache_clear()
 
 
 @pytest.fixture(scope="session")

@@ -57,7 +57,9 @@ def test_whoever_never_met_the_fault_has_no_state() -> None:
     assert state_at(lines(asked("a")), [], FIRST.injection_id) == ""
 
 
-def came(arm: str, state: str, number: int = 1, *, won: bool = True, **outcome: Any) -> Came:
+def came(
+    arm: str, state: str, number: int = 1, *, won: bool = True, parted: bool = False, **outcome: Any
+) -> Came:
     place = {"suite": "s", "task_id": "t", "seed": 1, "rate": 1.0, "arm": arm, "pair_group": "g"}
     profile = f"fork/tool:pay#1/lost/landed/c{number}"
     trial = Trial(
@@ -72,7 +74,7 @@ def came(arm: str, state: str, number: int = 1, *, won: bool = True, **outcome: 
         trial_id=trial.trial_id, profile=profile, origin=Origin.REHEARSAL, outcome=end,
         cost_microusd=7, **place,
     )  # fmt: skip
-    return Came(trial, state, result)
+    return Came(trial, state, result, parted)
 
 
 def test_arms_are_summed_over_the_continuations_of_a_fork() -> None:
@@ -99,6 +101,18 @@ def test_one_arm_that_came_otherwise_is_told_and_decides() -> None:
         assert bad.passed is False
         assert "t seed 1 fork/tool:pay#1/lost/landed" in bad.detail
         assert not any(row.same_state for row in forks([came("a", "x"), came("b", other)], ["a"]))
+
+
+def test_who_parted_from_the_recorded_prefix_is_counted_apart() -> None:
+    trials = [came("a", "x"), came("b", "y", parted=True), came("b", "x", 2, won=False)]
+    assert came_alike(trials).passed
+    a, b = forks(trials, ["a", "b"])
+    assert (a.trials, a.came, a.parted, a.same_state) == (1, 1, 0, True)
+    assert (b.trials, b.came, b.parted, b.succeeded) == (2, 1, 1, 0)
+    assert '"parted"' not in a.dumps()
+    alone = [came("a", "x", parted=True)]
+    assert came_alike(alone).passed
+    assert forks(alone, ["a"])[0].came == 0
 
 
 def test_a_fork_that_no_arm_came_to_is_counted_and_breaks_nothing() -> None:

@@ -7,14 +7,11 @@ import hashlib
 import json
 import re
 import shutil
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from hfr_bench import plugins
 from hfr_bench.cli.main import run
 from hfr_bench.errors import BadInputError
 from hfr_bench.lab.register import load, load_prereg
@@ -27,7 +24,6 @@ from hfr_bench.model.cassette import Taped
 from hfr_bench.model.record import digest
 from hfr_bench.testing.bundled import rechain
 
-STRANGER = Path(__file__).parent / "stranger"
 PREREG = """\
 v: 1
 name: stand-in
@@ -48,28 +44,6 @@ human: {delay_s: 0}
 void_rounds: 1
 analysis: {baseline: no_retry, resamples: 200}
 """
-
-
-@pytest.fixture(scope="module")
-def provider(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """The stand-in's service; its plugin is installed for as long."""
-    site = tmp_path_factory.mktemp("site")
-    info = site / "standin-0.1.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: standin\nVersion: 0.1\n")
-    (info / "entry_points.txt").write_text("[hfr_bench.llms]\nstandin = live_standin:StandIn\n")
-    added = [str(site), str(STRANGER)]
-    sys.path[:0] = added
-    plugins.offered.cache_clear()
-    import live_standin  # noqa: PLC0415 - on the path only now
-
-    made = live_standin.Provider()
-    yield made
-    made.close()
-    for one in added:
-        sys.path.remove(one)
-    sys.modules.pop("live_standin", None)
-    plugins.offered.cache_clear()
 
 
 @pytest.fixture(scope="module")

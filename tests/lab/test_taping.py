@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
+from hfr_bench.errors import CassetteMissError
 from hfr_bench.lab.journal import JournalError
+from hfr_bench.lab.prefix import Played
 from hfr_bench.lab.taping import AT_WORK, ForUsers, Recording
 from hfr_bench.model.attempt import Call, Observation
 from hfr_bench.model.cassette import Taped
@@ -45,6 +47,25 @@ class Client:
 
 def lines(path: Path) -> list[Taped]:
     return [Taped.loads(line) for line in path.read_bytes().splitlines()]
+
+
+def test_what_was_played_is_charged_as_it_was_recorded(tmp_path: Path) -> None:
+    line = kept(b"real").model_copy(update={"cost_microusd": 9})
+    prefix = Played([line], "digest")
+    path = tmp_path / "x.jsonl"
+    tape = Recording("x", path, bare=False, prefix=prefix)
+    free = Observation(answered=True, cost_microusd=0, latency_us=5)
+    client = tape.around(Client(free, lambda: prefix.seek(AT, line.request_digest)))
+    assert client.attempt(call()).cost_microusd == 9
+    assert client.attempt(call(2)).cost_microusd == 0
+    tape.end()
+    assert [one.cost_microusd for one in lines(path)] == [9, 0]
+
+
+def test_where_the_prefix_lacks_no_client_is_to_be_had(tmp_path: Path) -> None:
+    tape = Recording("x", tmp_path / "x.jsonl", bare=False, lacking="no calm trial")
+    with pytest.raises(CassetteMissError, match="no calm trial"):
+        tape.around(Client(Observation(answered=True)))
 
 
 def kept(text: bytes) -> Taped:

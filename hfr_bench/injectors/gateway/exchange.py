@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from multidict import CIMultiDict
 
@@ -15,7 +16,7 @@ from hfr_bench.model.record import text_digest
 from hfr_bench.model.schedule import FaultEvent
 from hfr_bench.model.trace import UpstreamHit
 from hfr_bench.ports.llm import ABSORBED
-from hfr_bench.ports.tape import heard, taped
+from hfr_bench.ports.tape import MARK, Mark, heard, taped
 
 NOTHING = text_digest("")
 
@@ -29,13 +30,25 @@ def absorbed(headers: Mapping[str, str]) -> int:
     return int(told) if told.isascii() and told.isdigit() else 0
 
 
+class Recorded(Protocol):
+    """A recorded answer in the model server's place, as far as it is read here."""
+
+    status: int
+
+    @property
+    def headers(self) -> Mapping[str, str]: ...
+
+    async def read(self) -> bytes: ...
+
+
 @dataclass(slots=True)
 class Exchange:
     """One request; `tell` may be called once.
 
     `dialect`: of the request; empty where it is no model call. `path`: what the upstream is asked
     for, with its query. `target`: the model. `event`: the fault that is live here. `absorbed`:
-    errors that a relay behind us met and tried again.
+    errors that a relay behind us met and tried again. `early`: no fault was met before this
+    request. `prefix`: how its answer stands to a fork's prefix.
     """
 
     guest: Guest
@@ -51,6 +64,8 @@ class Exchange:
     upstream_status: int | None = None
     absorbed: int = 0
     told: bool = False
+    early: bool = False
+    prefix: Mark = ""
 
     def tell(
         self, answer_digest: str, *, failed: bool, stall_us: int = 0, true_digest: str = ""
@@ -77,12 +92,17 @@ class Exchange:
             response_digest=answer_digest,
             stall_us=stall_us,
             absorbed=self.absorbed,
+            prefix=self.prefix,
         )
         if true_digest:
             hit = hit.model_copy(update={"upstream_digest": true_digest})
         self.guest.scene.tell(hit)
 
-    async def whole(self, upstream: Response) -> bytes:
+    @property
+    def place(self) -> tuple[str, int, int]:
+        return self.at.point, self.at.occurrence, self.at.attempt
+
+    async def whole(self, upstream: Response | Recorded) -> bytes:
         """The body of the model server's answer, read to its end and kept."""
         body = await upstream.read()
         self.upstream_status = upstream.status
@@ -93,8 +113,8 @@ class Exchange:
         """Hand the model server's own answer to whoever records the trial."""
         keep = self.guest.scene.keep
         if keep is not None and self.dialect:
-            at = (self.at.point, self.at.occurrence, self.at.attempt)
-            keep(taped(at, self.target, self.body, heard(status, headers, pieces)))
+            said = heard(status, {**headers, MARK: self.prefix} if self.prefix else headers, pieces)
+            keep(taped(self.place, self.target, self.body, said))
 
     def answer(self, reply: Reply) -> Reply:
         """Tell, then answer."""

@@ -15,7 +15,7 @@ from hfr_bench.errors import InfrastructureError
 from hfr_bench.faults import shape
 from hfr_bench.faults.dialects import CHAT, MODEL_DIALECTS, effect_in, speaks
 from hfr_bench.injectors._wire import BODY_LIMIT, PREFIX, Guest, passable
-from hfr_bench.injectors.gateway import play, routes, sse
+from hfr_bench.injectors.gateway import play, prefix, routes, sse
 from hfr_bench.injectors.gateway.exchange import (
     UPSTREAM_ERRORS,
     Answer,
@@ -182,7 +182,7 @@ class GatewayInjector:
         at = guest.coordinate(request.headers if dialect else {}, point)
         target = model or (routes.model_of(body) if dialect and body else "")
         scene = guest.scene
-        event = None
+        event, early = None, not guest.scene.cursor.met
         if dialect and body is not None:
             # Without the model's name, so that another model alone makes no request smaller.
             size, now_us = len(body) - len(target.encode()), scene.clock.now_us()
@@ -190,6 +190,7 @@ class GatewayInjector:
         virtual = scene.clock.kind is ClockKind.VIRTUAL
         path = f"{self._paths[version]}/{tail}"
         exchange = Exchange(guest, request, dialect, path, body or b"", target, at, event, virtual)
+        exchange.early = early
         if body is None:
             limit = f"limit: {BODY_LIMIT} bytes"
             return exchange.answer(refuse(413, "too_large", limit, dialect))
@@ -253,8 +254,10 @@ class GatewayInjector:
         headers = passable(upstream.headers, coordinates=exchange.virtual)
         return Answer(upstream.status, headers, body, upstream.content_type == _STREAM)
 
-    async def _ask(self, exchange: Exchange) -> Response:
+    async def _ask(self, exchange: Exchange) -> Response | prefix.Played:
         """The request to the upstream; coordinates only where they belong, never the arm."""
+        if (recorded := await prefix.played(exchange)) is not None:
+            return recorded
         request, at = exchange.request, exchange.at
         headers = passable(request.headers, coordinates=self._coordinates)
         headers["accept-encoding"] = "identity"  # digests are of the text, not of its compression
@@ -265,12 +268,17 @@ class GatewayInjector:
             headers["x-hfr-occurrence"] = str(at.occurrence)
             headers["x-hfr-attempt"] = str(at.attempt)
         assert self._upstream is not None
-        return await self._upstream.ask(
+        found = await self._upstream.ask(
             request.method, exchange.path, headers.items(), exchange.body
         )
+        if self._coordinates:  # ours: a player may stand there
+            exchange.prefix = prefix.marked(found.headers)
+        return found
 
 
-async def _stream(exchange: Exchange, upstream: Response, headers: CIMultiDict[str]) -> None:
+async def _stream(
+    exchange: Exchange, upstream: Response | prefix.Played, headers: CIMultiDict[str]
+) -> None:
     """Server-sent events, piece by piece as they come; what ends them waits until the hit is told.
 
     The head goes out with the first piece, or alone where that is not there yet.

@@ -36,11 +36,12 @@ class Texts(StrEnum):
 _IDENTITY = "suite task_id profile arm pair_group cohort_id tenant origin"
 _FIELDS = {
     "trial_started": f"{_IDENTITY} prereg_digest schedule_digest arm_digest sandbox image_id clock "
-    "source expected",
+    "source expected prefix_digest",
     "attempt_started": "point channel target purpose intent_id key stepless_key level "
     "request_digest operation_id",
     "attempt_ended": "exception response_digest retry_after returned_model finish_reason signs",
-    "upstream_hit": "point target injection_id kind request_digest response_digest upstream_digest",
+    "upstream_hit": "point target injection_id kind request_digest response_digest upstream_digest "
+    "prefix",
     "fault_injected": "injection_id kind",
     "host": "operation_id when cut",
     "effect": "operation_id point tool actor level natural_key args_digest response_digest",

@@ -114,10 +114,12 @@ class Stage:
         scope = ModelScope("s", "t", 1, self.clock, announced_us)
         return self.pool.client(self.url, scope)
 
-    def attempt(self, occurrence: int = 1, attempt: int = 1, target: str = "m") -> Observation:
+    def attempt(
+        self, occurrence: int = 1, attempt: int = 1, target: str = "m", timeout_us: int = 10_000_000
+    ) -> Observation:
         payload = {"messages": [{"role": "user", "content": "hi"}]}
         call = Call(
-            1, "model:agent", occurrence, attempt, Channel.MODEL, target, 10_000_000, payload
+            1, "model:agent", occurrence, attempt, Channel.MODEL, target, timeout_us, payload
         )
         return self.client().attempt(call)
 

@@ -41,10 +41,14 @@ class StandIn:
 
 
 class Provider:
-    """The stand-in's service. `asked`: the headers and bodies of all requests."""
+    """The stand-in's service. `asked`: the headers and bodies of all requests.
+
+    `down`: so many requests it hangs up on before it answers again.
+    """
 
     def __init__(self):
         self.asked = []
+        self.down = 0
         self._tasks, self._desk = {}, None
         self._count = itertools.count(1)
         self._loop = LoopThread("provider")
@@ -67,6 +71,10 @@ class Provider:
     async def _handle(self, request):
         body = await request.content.read()
         self.asked.append(({name.lower(): v for name, v in request.headers.items()}, body))
+        if self.down:
+            self.down -= 1
+            request.transport.abort()
+            return web.Response()
         plain = re.sub(rb"~\d+", b"", body)
         opening = next(m["content"] for m in json.loads(plain)["messages"] if m["role"] == "user")
         suite, task = self._tasks[opening]
@@ -75,4 +83,5 @@ class Provider:
         reply = self._desk.answer({f"x-hfr-{name}": value for name, value in at.items()}, plain)
         number = next(self._count)
         said = re.sub(rb'"call_(\w+)"', rb'"call_\1~%d"' % number, reply.body)
+        said = b'{"system_fingerprint":"answer~%d",' % number + said.removeprefix(b"{")
         return web.Response(status=reply.status, body=said, content_type="application/json")
