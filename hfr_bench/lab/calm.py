@@ -18,7 +18,7 @@ from pydantic import ValidationError
 
 from hfr_bench.errors import BadInputError, CassetteMissError
 from hfr_bench.lab.plan import calm_group
-from hfr_bench.lab.prefix import Played
+from hfr_bench.lab.prefix import Marks, Played
 from hfr_bench.lab.store import Store, TrialFile
 from hfr_bench.model.cassette import Taped
 from hfr_bench.model.prereg import FORK, Preregistration
@@ -101,6 +101,14 @@ def prefix_for(
     if wrong := _strange(found, data):
         raise CassetteMissError(wrong)
     return Played(lines, found.digest)
+
+
+def marks_of(path: Path) -> Marks:
+    """What a trial's own recording says of its prefix; nothing if it cannot be read."""
+    try:
+        return Marks([Taped.loads(line) for line in path.read_bytes().splitlines()])
+    except (OSError, ValidationError):  # its player tells why
+        return Marks(())
 
 
 def check_recorded_calm(

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from hfr_bench.errors import CassetteMissError
-from hfr_bench.lab.calm import live_fork, prefix_for
+from hfr_bench.lab.calm import live_fork, marks_of, prefix_for
 from hfr_bench.lab.taping import AT_WORK, Recording, Tape
 from hfr_bench.lab.wire import Bench
 from hfr_bench.model.terms import Origin
@@ -28,7 +28,8 @@ def on_tape(bench: Bench, trial: Trial, round_no: int) -> Iterator[Tape]:
 def _open(bench: Bench, trial: Trial, round_no: int) -> Tape:
     name, place = tape_name(trial.pair_group, round_no, trial.arm), bench.place
     if place.replay is not None:
-        return Tape(name, place.replay / CASSETTES / f"{name}.jsonl")
+        played = place.replay / CASSETTES / f"{name}.jsonl"
+        return Tape(name, played, marks_of(played) if live_fork(bench.prereg) else None)
     if not place.record or bench.prereg.origin is not Origin.LIVE:
         return Tape(name)
     path = place.folder / CASSETTES / f"{name}.jsonl"

@@ -65,8 +65,9 @@ def controls(
         if one.row.control is None:
             by_arm.setdefault(one.result.arm, []).append(one.result)
             twins[place(one.row.trial)] = one
-    forked = [came_alike(came(ran))] if prereg.faults.design == FORK else []
-    if live_fork(prereg):
+    live = live_fork(prereg)
+    forked = [came_alike(came(ran), live=live)] if prereg.faults.design == FORK else []
+    if live:
         forked += prefix_controls(went(prereg, ran))
     return (
         *forked,

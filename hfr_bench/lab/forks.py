@@ -119,10 +119,11 @@ def _states(trials: Iterable[Came]) -> set[str]:
     return {one.state for one in trials if not one.parted}
 
 
-def came_alike(came: Sequence[Came]) -> ControlRow:
+def came_alike(came: Sequence[Came], *, live: bool = False) -> ControlRow:
     """All arms and continuations of a fork must come to it in one and the same state.
 
-    Where some parted from a recorded prefix, that is told of the others.
+    Where some parted from a recorded prefix, that is told of the others. `live`: then the world may
+    have answered otherwise; such a fork is left out of the counts, and decides nothing.
     """
     places = _by_fork(came)
     states = {place: _states(trials) for place, trials in places.items()}
@@ -138,5 +139,5 @@ def came_alike(came: Sequence[Came]) -> ControlRow:
         name="every arm comes to its fork in the same state",
         passed=not apart if places else None,
         detail=detail,
-        decides=True,
+        decides=not live,
     )

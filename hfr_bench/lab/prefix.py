@@ -9,8 +9,7 @@ import threading
 from collections import deque
 from collections.abc import Iterable
 
-from hfr_bench.model.cassette import Taped
-from hfr_bench.ports.tape import Mark
+from hfr_bench.model.cassette import Mark, Taped
 
 OWN = frozenset({"model:compress"})
 """Points at which models are asked for the strategy."""
@@ -29,7 +28,8 @@ class Played:
         self.parted = ""
         self._lock = threading.Lock()
         self._left: dict[tuple[str, int, str], deque[Taped]] = {}
-        self._charges: dict[_Place, int | None] = {}
+        self._costs: dict[_Place, int | None] = {}
+        self._marks: dict[_Place, Mark] = {}
         for line in lines:
             if line.response is not None:
                 key = (line.point, line.occurrence, line.request_digest)
@@ -37,21 +37,45 @@ class Played:
 
     def seek(self, at: _Place, request_digest: str) -> tuple[Mark, Taped | None]:
         """The next recorded answer to that request, and how it stands to the prefix."""
-        point, occurrence, _ = at
         with self._lock:
-            if self.parted:
-                return "", None
-            found = self._left.get((point, occurrence, request_digest))
-            if found:
-                line = found.popleft()
-                self._charges[at] = line.cost_microusd
-                return "played", line
-            if point in OWN:
-                return "", None
-            self.parted = f"{point} #{occurrence}"
-            return "missed", None
+            mark, line = self._seek(at, request_digest)
+            self._marks[at] = mark
+            if line is not None:
+                self._costs[at] = line.cost_microusd
+        return mark, line
 
-    def charge(self, at: _Place, cost_microusd: int | None) -> int | None:
-        """What an attempt that is over costs: as recorded if it was played, else as it was told."""
+    def _seek(self, at: _Place, request_digest: str) -> tuple[Mark, Taped | None]:
+        point, occurrence, _ = at
+        if self.parted:
+            return "", None
+        if found := self._left.get((point, occurrence, request_digest)):
+            return "played", found.popleft()
+        if point in OWN:
+            return "", None
+        self.parted = f"{point} #{occurrence}"
+        return "missed", None
+
+    def mark(self, at: _Place, *, answered: bool) -> Mark:
+        """How an attempt stood to the prefix. `answered`: the model server, or its recording, did.
+
+        Where a fault was the answer, nothing was played.
+        """
         with self._lock:
-            return self._charges.pop(at, cost_microusd)
+            mark = self._marks.get(at, "")
+        return "" if mark == "played" and not answered else mark
+
+    def cost(self, at: _Place) -> int | None:
+        """What the answer that was found for an attempt had cost; None = unknown."""
+        with self._lock:
+            return self._costs.get(at)
+
+
+class Marks:
+    """In a replay, what the recording says of each answer; its player has them all."""
+
+    def __init__(self, lines: Iterable[Taped]) -> None:
+        self._marks = {(line.point, line.occurrence, line.attempt): line.prefix for line in lines}
+
+    def seek(self, at: _Place, request_digest: str) -> tuple[Mark, Taped | None]:
+        """The recorded mark; the request goes to the player, which holds it to its digest."""
+        return self._marks.get(at, ""), None

@@ -24,29 +24,31 @@ from hfr_bench.model.trace import TrialStarted
 from hfr_bench.ports.calls import CallPort
 from hfr_bench.ports.injector import Scene
 from hfr_bench.ports.llm import LlmBackend, ModelScope, request_body
-from hfr_bench.ports.tape import heard, taped
+from hfr_bench.ports.tape import Prefix, heard, taped
 
 Keep = Callable[[Taped], None]
 
 
 class Tape:
-    """A trial whose responses are not recorded; those of `path` are played, if it is given."""
+    """A trial whose responses are not recorded; those of `path` are played, if it is given.
+
+    `marks`: what the gateway is to hold the trial's requests against, in a live fork.
+    """
 
     keep: Keep | None = None
-    prefix: Played | None = None
 
-    def __init__(self, name: str, path: Path | None = None) -> None:
+    def __init__(self, name: str, path: Path | None = None, marks: Prefix | None = None) -> None:
         self.name = name
         self._path = path
+        self._marks = marks
 
     def on(self, scene: Scene) -> Scene:
         """The gateway's scene with what it keeps for the tape, and what it plays."""
-        return replace(scene, keep=self.keep, prefix=self.prefix)
+        return replace(scene, keep=self.keep, prefix=self._marks)
 
     def told(self, start: TrialStarted) -> TrialStarted:
         """The trial's first line, with what plays its prefix."""
-        digest = self.prefix.digest if self.prefix else ""
-        return start.model_copy(update={"prefix_digest": digest}) if digest else start
+        return start
 
     def around(self, client: CallPort) -> CallPort:
         """The client as the trial's recorders are to have it."""
@@ -73,7 +75,7 @@ class Recording(Tape):
     def __init__(
         self, name: str, path: Path, *, bare: bool, prefix: Played | None = None, lacking: str = ""
     ) -> None:
-        super().__init__(name)
+        super().__init__(name, marks=prefix)
         self.prefix = prefix
         self._lacking = lacking
         self._out = path
@@ -87,6 +89,11 @@ class Recording(Tape):
         with self._lock:
             self._kept[line.point, line.occurrence, line.attempt] = line
 
+    def told(self, start: TrialStarted) -> TrialStarted:
+        if self.prefix is None:
+            return start
+        return start.model_copy(update={"prefix_digest": self.prefix.digest})
+
     def around(self, client: CallPort) -> CallPort:
         """Raises CassetteMissError where the prefix is lacking."""
         if self._lacking:
@@ -95,6 +102,15 @@ class Recording(Tape):
 
     def around_user(self, client: CallPort) -> CallPort:
         return _Recorded(client, self, bare=True)
+
+    def charged(self, call: Call, seen: Observation) -> Observation:
+        """An attempt as it is charged: what was played, as it was recorded."""
+        at = (call.point, call.occurrence, call.attempt)
+        with self._lock:
+            answered = at in self._kept
+        if self.prefix is None or self.prefix.mark(at, answered=answered) != "played":
+            return seen
+        return replace(seen, cost_microusd=self.prefix.cost(at))
 
     def attempted(self, call: Call, seen: Observation, *, bare: bool) -> None:
         """One attempt is over: what the server said, and what it was charged."""
@@ -107,7 +123,11 @@ class Recording(Tape):
                     said = heard(seen.status, seen.headers, (seen.body.encode(),))
                 line = taped(at, call.target, request_body(call), said)
             told = {"cost_microusd": seen.cost_microusd, "latency_us": seen.latency_us}
-            self._lines[at] = line.model_copy(update=told)
+            self._lines[at] = self._marked(at, line.model_copy(update=told))
+
+    def _marked(self, at: tuple[str, int, int], line: Taped) -> Taped:
+        mark = self.prefix.mark(at, answered=line.response is not None) if self.prefix else ""
+        return line.model_copy(update={"prefix": mark}) if mark else line
 
     def end(self) -> str:
         """Write the cassette. Raises JournalError if it cannot be written."""
@@ -117,7 +137,7 @@ class Recording(Tape):
             for at, line in late.items():
                 known = self._lines.get(at)
                 told = {"cost_microusd": known.cost_microusd} if known else {}
-                self._lines[at] = line.model_copy(update=told)
+                self._lines[at] = self._marked(at, line.model_copy(update=told))
             data = "".join(f"{line.dumps()}\n" for line in self._lines.values()).encode()
         part = self._out.with_name(f"{self._out.name}.part")
         try:
@@ -142,10 +162,7 @@ class _Recorded:
 
     def attempt(self, call: Call) -> Observation:
         seen = self._inner.attempt(call)
-        if self._tape.prefix is not None:
-            at = (call.point, call.occurrence, call.attempt)
-            cost = self._tape.prefix.charge(at, seen.cost_microusd)
-            seen = replace(seen, cost_microusd=cost)
+        seen = self._tape.charged(call, seen)
         self._tape.attempted(call, seen, bare=self._bare)
         return seen
 

@@ -3,7 +3,12 @@
 import base64
 from typing import Literal
 
-from hfr_bench.model.record import Record
+from pydantic import Field
+
+from hfr_bench.model.record import Record, is_unset
+
+Mark = Literal["", "played", "missed"]
+"""How a model's answer stands to a live fork's prefix, as in `model.trace.UpstreamHit`."""
 
 
 class Heard(Record):
@@ -33,6 +38,7 @@ class Taped(Record):
     `response_digest`: SHA-256 of its body. In the trace it is the hit's `upstream_digest`, or
     `response_digest` where nothing was altered, or nowhere: the answer was lost.
     `cost_microusd`: what the attempt was charged; null = unknown. `latency_us`: as it was measured.
+    `prefix`: in a live fork, how the answer stands to its prefix.
     """
 
     point: str
@@ -44,3 +50,4 @@ class Taped(Record):
     response_digest: str = ""
     cost_microusd: int | None = None
     latency_us: int = 0
+    prefix: Mark = Field(default="", exclude_if=is_unset)

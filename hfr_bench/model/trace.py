@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from hfr_bench.model.cassette import Mark
 from hfr_bench.model.ledger import Checkpoint, EscalationPacket
 from hfr_bench.model.record import Record, is_unset
 from hfr_bench.model.terms import (
@@ -148,7 +149,7 @@ class UpstreamHit(Record):
     upstream_digest: str = ""
     stall_us: int = 0
     absorbed: int = 0
-    prefix: Literal["", "played", "missed"] = Field(default="", exclude_if=is_unset)
+    prefix: Mark = Field(default="", exclude_if=is_unset)
 
     @property
     def organic(self) -> bool:

@@ -6,19 +6,15 @@ A trial's are in DIR/cassettes/<group>/r<round>/<arm>.jsonl, a line an attempt
 
 import base64
 from collections.abc import Mapping, Sequence
-from typing import Literal, Protocol
+from typing import Protocol
 
-from hfr_bench.model.cassette import Heard, Taped
+from hfr_bench.model.cassette import Heard, Mark, Taped
 from hfr_bench.model.record import text_digest
 from hfr_bench.ports.llm import ABSORBED
 
 CASSETTES = "cassettes"
 TAPE = "x-hfr-tape"
 """Header by which a client tells the player which trial it asks for; a real service gets none."""
-
-Mark = Literal["", "played", "missed"]
-MARK = "x-hfr-prefix"
-"""Header by which a recording tells its player how the answer stood to a fork's prefix."""
 
 _NEVER = frozenset({"set-cookie", "content-length", "transfer-encoding", "connection", "date"})
 
@@ -29,9 +25,9 @@ class Prefix(Protocol):
     def seek(self, at: tuple[str, int, int], request_digest: str) -> tuple[Mark, Taped | None]:
         """The recorded answer to a request that comes before the first fault.
 
-        `at`: point, occurrence, attempt. `played` comes with the line that answers; `missed` means
-        that the trial parts from its prefix here, "" that the request is none of the prefix: both
-        go to the live model. Safe from any thread.
+        `at`: point, occurrence, attempt. `played` comes with the line that answers, but in a
+        replay; `missed` means that the trial parts from its prefix here, "" that the request is
+        none of the prefix. Without a line the model server is to be asked. Safe from any thread.
         """
         ...
 
@@ -42,9 +38,9 @@ def tape_name(group: str, round_no: int, arm: str) -> str:
 
 
 def heard(status: int, headers: Mapping[str, str], pieces: Sequence[bytes]) -> Heard:
-    """A response as a record. Of our own headers two are kept: absorbed errors, and the mark."""
+    """A response as a record. Of our own headers only the count of absorbed errors is kept."""
     kept = {name.lower(): value for name, value in headers.items()}
-    own = {name: kept[name] for name in (ABSORBED, MARK) if name in kept}
+    own = {ABSORBED: kept[ABSORBED]} if ABSORBED in kept else {}
     kept = {n: v for n, v in kept.items() if n not in _NEVER and not n.startswith("x-hfr-")}
     try:
         texts = tuple(piece.decode() for piece in pieces)

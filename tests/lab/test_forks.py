@@ -122,6 +122,11 @@ def test_a_fork_that_no_arm_came_to_is_counted_and_breaks_nothing() -> None:
     assert came_alike([]).passed is None
 
 
+def test_where_the_model_is_live_a_fork_that_is_none_decides_nothing() -> None:
+    told = came_alike([came("a", "x"), came("b", "y")], live=True)
+    assert (told.passed, told.decides) == (False, False)
+
+
 def test_trials_of_other_designs_are_of_no_fork() -> None:
     trial = came("a", "x").trial
     assert fork_of(trial.model_copy(update={"profile": "stress-0.2"})) == ""

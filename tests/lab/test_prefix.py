@@ -23,15 +23,15 @@ def test_an_answer_is_played_in_its_place_and_charged_as_recorded() -> None:
     prefix = Played([line(1, b"a"), line(2, b"b")], "d")
     mark, found = prefix.seek((POINT, 2, 1), digest(b"b"))
     assert (mark, found) == ("played", line(2, b"b"))
-    assert prefix.charge((POINT, 2, 1), 0) == 20
-    assert prefix.charge((POINT, 2, 1), 3) == 3
+    assert prefix.cost((POINT, 2, 1)) == 20
+    assert prefix.cost((POINT, 1, 1)) is None
     assert prefix.parted == ""
 
 
 def test_an_unknown_price_stays_unknown() -> None:
     prefix = Played([line(1, b"a").model_copy(update={"cost_microusd": None})], "d")
     prefix.seek((POINT, 1, 1), digest(b"a"))
-    assert prefix.charge((POINT, 1, 1), 0) is None
+    assert prefix.cost((POINT, 1, 1)) is None
 
 
 def test_after_a_miss_nothing_is_played() -> None:

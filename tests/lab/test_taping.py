@@ -54,12 +54,27 @@ def test_what_was_played_is_charged_as_it_was_recorded(tmp_path: Path) -> None:
     prefix = Played([line], "digest")
     path = tmp_path / "x.jsonl"
     tape = Recording("x", path, bare=False, prefix=prefix)
+    assert tape.keep is not None
+    keep = tape.keep
     free = Observation(answered=True, cost_microusd=0, latency_us=5)
-    client = tape.around(Client(free, lambda: prefix.seek(AT, line.request_digest)))
-    assert client.attempt(call()).cost_microusd == 9
-    assert client.attempt(call(2)).cost_microusd == 0
+
+    def play() -> None:
+        prefix.seek(AT, line.request_digest)
+        keep(kept(b"real"))
+
+    assert tape.around(Client(free, play)).attempt(call()).cost_microusd == 9
+    assert tape.around(Client(free)).attempt(call(2)).cost_microusd == 0
     tape.end()
-    assert [one.cost_microusd for one in lines(path)] == [9, 0]
+    assert [(one.cost_microusd, one.prefix) for one in lines(path)] == [(9, "played"), (0, "")]
+
+
+def test_what_was_found_and_not_played_is_not_charged(tmp_path: Path) -> None:
+    line = kept(b"real").model_copy(update={"cost_microusd": 9})
+    prefix = Played([line], "digest")
+    tape = Recording("x", tmp_path / "x.jsonl", bare=False, prefix=prefix)
+    refused = Observation(answered=False, status=429, cost_microusd=0)
+    client = tape.around(Client(refused, lambda: prefix.seek(AT, line.request_digest)))
+    assert client.attempt(call()).cost_microusd == 0
 
 
 def test_where_the_prefix_lacks_no_client_is_to_be_had(tmp_path: Path) -> None:

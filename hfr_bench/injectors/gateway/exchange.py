@@ -12,11 +12,12 @@ from hfr_bench.injectors._trail import Coordinate
 from hfr_bench.injectors._wire import Guest
 from hfr_bench.injectors.gateway.serving import Reply, Request
 from hfr_bench.injectors.gateway.upstream import Response
+from hfr_bench.model.cassette import Mark, Taped
 from hfr_bench.model.record import text_digest
 from hfr_bench.model.schedule import FaultEvent
 from hfr_bench.model.trace import UpstreamHit
 from hfr_bench.ports.llm import ABSORBED
-from hfr_bench.ports.tape import MARK, Mark, heard, taped
+from hfr_bench.ports.tape import heard, taped
 
 NOTHING = text_digest("")
 
@@ -30,7 +31,7 @@ def absorbed(headers: Mapping[str, str]) -> int:
     return int(told) if told.isascii() and told.isdigit() else 0
 
 
-class Recorded(Protocol):
+class Playing(Protocol):
     """A recorded answer in the model server's place, as far as it is read here."""
 
     status: int
@@ -47,8 +48,8 @@ class Exchange:
 
     `dialect`: of the request; empty where it is no model call. `path`: what the upstream is asked
     for, with its query. `target`: the model. `event`: the fault that is live here. `absorbed`:
-    errors that a relay behind us met and tried again. `early`: no fault was met before this
-    request. `prefix`: how its answer stands to a fork's prefix.
+    errors that a relay behind us met and tried again. `prefix`: how it stands to a live fork's
+    prefix; `recorded`: the answer to it there.
     """
 
     guest: Guest
@@ -64,8 +65,8 @@ class Exchange:
     upstream_status: int | None = None
     absorbed: int = 0
     told: bool = False
-    early: bool = False
     prefix: Mark = ""
+    recorded: Taped | None = None
 
     def tell(
         self, answer_digest: str, *, failed: bool, stall_us: int = 0, true_digest: str = ""
@@ -92,7 +93,7 @@ class Exchange:
             response_digest=answer_digest,
             stall_us=stall_us,
             absorbed=self.absorbed,
-            prefix=self.prefix,
+            prefix="" if self.prefix == "played" and not self.forwarded else self.prefix,
         )
         if true_digest:
             hit = hit.model_copy(update={"upstream_digest": true_digest})
@@ -102,7 +103,7 @@ class Exchange:
     def place(self) -> tuple[str, int, int]:
         return self.at.point, self.at.occurrence, self.at.attempt
 
-    async def whole(self, upstream: Response | Recorded) -> bytes:
+    async def whole(self, upstream: Response | Playing) -> bytes:
         """The body of the model server's answer, read to its end and kept."""
         body = await upstream.read()
         self.upstream_status = upstream.status
@@ -113,8 +114,7 @@ class Exchange:
         """Hand the model server's own answer to whoever records the trial."""
         keep = self.guest.scene.keep
         if keep is not None and self.dialect:
-            said = heard(status, {**headers, MARK: self.prefix} if self.prefix else headers, pieces)
-            keep(taped(self.place, self.target, self.body, said))
+            keep(taped(self.place, self.target, self.body, heard(status, headers, pieces)))
 
     def answer(self, reply: Reply) -> Reply:
         """Tell, then answer."""

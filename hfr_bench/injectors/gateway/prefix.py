@@ -15,11 +15,9 @@ from hfr_bench.injectors.gateway.exchange import Exchange
 from hfr_bench.model.cassette import Heard
 from hfr_bench.model.record import text_digest
 from hfr_bench.ports.llm import ABSORBED
-from hfr_bench.ports.tape import MARK, Mark
 
 _TIMEOUT = "x-hfr-timeout-us"
 _SHARE = 0.9  # of an attempt's timeout: an answer that came in time when recorded comes so again
-_MARKS: dict[str, Mark] = {"played": "played", "missed": "missed"}
 
 
 class Played:
@@ -50,21 +48,24 @@ class Played:
             yield chunk
 
 
+def seek(exchange: Exchange) -> None:
+    """Hold a request that no fault was met before against the prefix, answered or not.
+
+    So a trial has parted, too, whose first fault is the answer to what is not recorded.
+    """
+    prefix = exchange.guest.scene.prefix
+    if prefix is not None and exchange.dialect:
+        found = prefix.seek(exchange.place, text_digest(exchange.body))
+        exchange.prefix, exchange.recorded = found
+
+
 async def played(exchange: Exchange) -> Played | None:
     """The recorded answer, after the time that it took; None if the model server is to be asked."""
-    prefix = exchange.guest.scene.prefix
-    if prefix is None or not exchange.early or not exchange.dialect:
-        return None
-    exchange.prefix, line = prefix.seek(exchange.place, text_digest(exchange.body))
+    line = exchange.recorded
     if line is None or line.response is None:
         return None
     await exchange.guest.pause(_wait_us(line.latency_us, exchange.request.headers))
     return Played(line.response)
-
-
-def marked(headers: Mapping[str, str]) -> Mark:
-    """What the player of a recorded trial says of an answer."""
-    return _MARKS.get(headers.get(MARK, ""), "")
 
 
 def _wait_us(latency_us: int, headers: Mapping[str, str]) -> int:

@@ -182,7 +182,7 @@ class GatewayInjector:
         at = guest.coordinate(request.headers if dialect else {}, point)
         target = model or (routes.model_of(body) if dialect and body else "")
         scene = guest.scene
-        event, early = None, not guest.scene.cursor.met
+        event, early = None, not scene.cursor.met
         if dialect and body is not None:
             # Without the model's name, so that another model alone makes no request smaller.
             size, now_us = len(body) - len(target.encode()), scene.clock.now_us()
@@ -190,10 +190,11 @@ class GatewayInjector:
         virtual = scene.clock.kind is ClockKind.VIRTUAL
         path = f"{self._paths[version]}/{tail}"
         exchange = Exchange(guest, request, dialect, path, body or b"", target, at, event, virtual)
-        exchange.early = early
         if body is None:
             limit = f"limit: {BODY_LIMIT} bytes"
             return exchange.answer(refuse(413, "too_large", limit, dialect))
+        if early:
+            prefix.seek(exchange)
         try:
             if event is None:
                 return await self._forward(exchange)
@@ -268,12 +269,9 @@ class GatewayInjector:
             headers["x-hfr-occurrence"] = str(at.occurrence)
             headers["x-hfr-attempt"] = str(at.attempt)
         assert self._upstream is not None
-        found = await self._upstream.ask(
+        return await self._upstream.ask(
             request.method, exchange.path, headers.items(), exchange.body
         )
-        if self._coordinates:  # ours: a player may stand there
-            exchange.prefix = prefix.marked(found.headers)
-        return found
 
 
 async def _stream(

@@ -8,7 +8,7 @@ import pytest
 from hfr_bench.faults.cursor import Cursor
 from hfr_bench.model.record import text_digest
 from hfr_bench.ports.llm import ABSORBED
-from hfr_bench.ports.tape import MARK, heard, taped
+from hfr_bench.ports.tape import heard, taped
 
 from .conftest import completion
 
@@ -56,7 +56,6 @@ def test_until_a_fault_is_met_the_recorded_answer_is_given(forked, upstream):
     assert (hit.prefix, hit.forwarded, hit.upstream_status) == ("played", True, 200)
     assert hit.absorbed == 0  # no error of this trial's
     assert prefix.sought == [(("model:agent", 2, 1), hit.request_digest)]
-    assert kept[0].response.headers[MARK] == "played"
     assert hit.response_digest == text_digest(WAS) == kept[0].response_digest
     assert not any(name.startswith("x-hfr") for name in seen.headers)
 
@@ -66,7 +65,7 @@ def test_a_miss_is_said_and_the_model_server_asked(forked, upstream):
     assert stage.attempt().body == completion().decode()
     assert [hit.prefix for hit in stage.hits] == ["missed"]
     assert len(upstream.seen) == 1
-    assert kept[0].response.headers[MARK] == "missed"
+    assert kept[0].response.chunks == (completion(),)
 
 
 def test_what_meets_the_first_fault_is_of_the_prefix_and_nothing_after_it(forked, upstream, event):
@@ -82,9 +81,16 @@ def test_what_meets_the_first_fault_is_of_the_prefix_and_nothing_after_it(forked
 
 def test_a_fault_that_needs_no_answer_takes_none_from_the_recording(forked, upstream, event):
     prefix = Recorded()
-    stage, _ = forked(prefix, event("made_page"))
+    stage, kept = forked(prefix, event("made_page"))
     stage.attempt()
-    assert (prefix.sought, upstream.seen, stage.hits[0].prefix) == ([], [], "")
+    assert (len(prefix.sought), upstream.seen, stage.hits[0].prefix) == (1, [], "")
+    assert not kept
+
+
+def test_whose_first_fault_answers_what_is_not_recorded_has_parted(forked, upstream, event):
+    stage, kept = forked(Recorded(None), event("made_page"))
+    stage.attempt()
+    assert ([hit.prefix for hit in stage.hits], upstream.seen, kept) == (["missed"], [], [])
 
 
 def test_a_fault_of_another_layer_ends_the_prefix_too(forked, upstream):
