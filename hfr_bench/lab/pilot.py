@@ -51,14 +51,14 @@ def piloted(
             f"{experiment.path}: pairs of {arms[0]} and {arms[1]} in {len(by_task)} task(s); a "
             f"pilot needs two at least. Run more: `hfr-bench run {experiment.path}`"
         )
-    found = pilot(by_task)
-    if not (found.spread.between or found.spread.within):
+    made = pilot(by_task)
+    if not (made.spread.between or made.spread.within):
         raise BadInputError(
             f"{experiment.path}: {metric} of {arms[0]} and {arms[1]} differs alike in all pairs of "
-            f"{found.tasks} tasks, which tells no variance; state one (`hfr-bench power "
+            f"{made.tasks} tasks, which tells no variance; state one (`hfr-bench power "
             "--discordant`, `--sd`), or chances of an event (`--rare`)"
         )
-    return found
+    return made
 
 
 def _check(experiment: Experiment, arms: tuple[str, str], metric: str, rate: float | None) -> None:

@@ -125,7 +125,7 @@ def _farthest(spread: Floats, cost: float) -> Floats:
     """
     psi = -np.log1p(-_BETS) - _BETS
     low = np.zeros_like(spread)
-    high = (cost + np.log(_BETS.size) + psi[0] * spread) / _BETS[0]
+    high: Floats = (cost + np.log(_BETS.size) + psi[0] * spread) / _BETS[0]
     for _ in range(50):
         middle = (low + high) / 2
         logs = _BETS[:, None] * middle - psi[:, None] * spread

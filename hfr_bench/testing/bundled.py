@@ -11,8 +11,9 @@ import yaml
 from hfr_bench import __version__
 from hfr_bench.lab.analyse import analyse
 from hfr_bench.lab.book import read_book
-from hfr_bench.lab.bundle import bundle, describe, pages
+from hfr_bench.lab.bundle import bundle
 from hfr_bench.lab.looks import open_rows
+from hfr_bench.lab.pages import describe, pages
 from hfr_bench.lab.plan import cells, plan_rows
 from hfr_bench.lab.register import Experiment, load
 from hfr_bench.lab.review.summary import with_review
