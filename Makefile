@@ -143,8 +143,9 @@ demo-clean:  ## forget what the demos ran (traces and all that is derived from t
 		[ -n "$$(git ls-files -- $$frozen)" ] || rm -rf "$$frozen"; done
 
 # One file stays on one worker: the tool hosts and gateways its fixtures start are then shared.
-# In their own order: by default files of few tests come last, and one of them may take long.
-SPREAD := -n $(JOBS) --dist loadfile --no-loadscope-reorder
+# In their own order (tests/conftest.py): by default files of few tests come last, and one of them
+# may take long. A worker more than processors: some wait for an engine or a browser.
+SPREAD := -n $$(($(JOBS) + 1)) --dist loadfile --no-loadscope-reorder
 
 test: $(VENV_MADE) $(HOST_MADE) libraries  ## the tests that take seconds; says what was skipped and why
 	@.ci/programs

@@ -8,6 +8,7 @@ import os
 import warnings
 from collections.abc import Callable, Iterator
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import docker
@@ -61,6 +62,36 @@ def call_library() -> Callable[..., dict[str, Any]]:
             pytest.skip(str(error))
 
     return call
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Spread the files that wait for an engine or a browser evenly among those that compute.
+
+    They lie together in the tree. Run in that order, every worker waits at once, and later all
+    of them compete for the processors. The last of them comes first: it is the longest.
+    """
+    files: dict[Path, list[pytest.Item]] = {}
+    for item in items:
+        files.setdefault(item.path, []).append(item)
+    waits = {path: any(_waits(item) for item in found) for path, found in files.items()}
+    waiting = [path for path in reversed(files) if waits[path]]
+    working = [path for path in files if not waits[path]]
+    places = [
+        (n / max(len(group), 1), path)
+        for group in (waiting, working)
+        for n, path in enumerate(group)
+    ]
+    items[:] = [item for _, path in sorted(places) for item in files[path]]
+
+
+def _waits(item: pytest.Item) -> bool:
+    return any(item.get_closest_marker(name) for name in ("docker", "browser"))
+
+
+def pytest_collection_finish() -> None:
+    """What was collected stays to the end: no later search for garbage looks through it again."""
+    gc.freeze()
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
