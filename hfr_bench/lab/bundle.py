@@ -101,6 +101,7 @@ def bundle(
     scanner: Scanner | None = None,
     more: Mapping[str, bytes] | None = None,
     cassettes: bool = False,
+    drawn: bool = True,
 ) -> Made:
     """Write an experiment's bundle: a zip if `out` ends in .zip, else a directory.
 
@@ -110,6 +111,7 @@ def bundle(
         out: not there yet; a zip is replaced.
         incomplete: also if trials are lacking, or the experiment is not valid; the bundle says so.
         cassettes: with a live model's recorded responses, which hold its texts.
+        drawn: with the HTML page, where its libraries are installed.
         scanner: None looks for secrets and for names of this machine.
         more: what a redacted bundle holds besides (`lab.redacting`).
 
@@ -132,7 +134,8 @@ def bundle(
                 f"{experiment.path}: {render.verdict(report)}. `hfr-bench report` says why; "
                 "--incomplete bundles it all the same, and the bundle says so"
             )
-        entries = _entries(experiment, made_of, report) | dict(more or {})
+        entries = _entries(experiment, made_of) | pages(report, experiment, drawn=drawn)
+        entries |= dict(more or {})
         if cassettes:
             entries |= _below(experiment.path, experiment.path / CASSETTES, "*/*/*.jsonl")
         with _writing(out) as write:
@@ -154,8 +157,8 @@ def _says(experiment: Experiment, report: Report) -> Bundle:
     return describe(report, tuple(damaged))
 
 
-def _entries(experiment: Experiment, made_of: Content, report: Report) -> dict[str, Entry]:
-    """Everything that goes in but for the files that hold it together."""
+def _entries(experiment: Experiment, made_of: Content) -> dict[str, Entry]:
+    """Everything that goes in but for the report and the files that hold it together."""
     folder = experiment.path
     entries: dict[str, Entry] = {name: folder / name for name in (PREREG, LOCK, PLAN)}
     entries |= _below(folder, folder / SCHEDULES, "*.jsonl")
@@ -174,7 +177,7 @@ def _entries(experiment: Experiment, made_of: Content, report: Report) -> dict[s
         entries |= {f"content/suites/{suite}/{p.name}": p for p in found if p.is_file()}
     entries[seal.CONTENT] = made_of.model_dump_json(indent=1).encode() + b"\n"
     entries[seal.ENVIRONMENT] = seal.canonical_file(environment().model_dump(mode="json"))
-    return entries | pages(report, experiment)
+    return entries
 
 
 def _below(top: Path, folder: Path, pattern: str) -> dict[str, Path]:

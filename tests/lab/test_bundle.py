@@ -41,7 +41,7 @@ def test_zip_and_directory_hold_the_same(made, tmp_path):
 
 
 def test_anybody_can_check_the_manifest(made, tmp_path):
-    folder = made.bundle(tmp_path / "b")
+    folder = made.bundle(tmp_path / "b", drawn=False)
     subprocess.run(["sha256sum", "-c", "--quiet", "MANIFEST.sha256"], cwd=folder, check=True)
     listed = set(read_manifest((folder / "MANIFEST.sha256").read_bytes()))
     there = {p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_file()}
@@ -49,7 +49,7 @@ def test_anybody_can_check_the_manifest(made, tmp_path):
 
 
 def test_what_the_bundle_says_of_itself(made, tmp_path):
-    folder = made.bundle(tmp_path / "b")
+    folder = made.bundle(tmp_path / "b", drawn=False)
     raw = (folder / "bundle.json").read_bytes()
     says = Bundle.loads(raw)
     assert raw == canonical(json.loads(raw)) + b"\n"
@@ -74,7 +74,7 @@ def test_what_interrupted_runs_left_is_kept(made, tmp_path):
     for name in ("hfr.jsonl.interrupted-1", "hfr.jsonl.part"):
         (group / name).write_text('{"half')
     (group / "editor.tmp").write_text("not ours")
-    folder = made.bundle(tmp_path / "b")
+    folder = made.bundle(tmp_path / "b", drawn=False)
     says = Bundle.loads((folder / "bundle.json").read_bytes())
     assert [name.rpartition("/")[2] for name in says.archived] == [
         "hfr.jsonl.interrupted-1",
@@ -86,15 +86,16 @@ def test_what_interrupted_runs_left_is_kept(made, tmp_path):
 def test_a_half_written_line_of_the_run_journal_is_left_out(made, tmp_path):
     with (made.experiment.path / "run.jsonl").open("a") as log:
         log.write('{"v":1,"owner":"somebodys-')
-    folder = made.bundle(tmp_path / "b")
+    folder = made.bundle(tmp_path / "b", drawn=False)
     assert len((folder / "run.jsonl").read_text().splitlines()) == 2
 
 
 def test_a_secret_stops_it_and_nothing_is_left(made, tmp_path):
     path = made.experiment.path / "prereg.yaml"
     path.write_text(f"{path.read_text()}# key: hunter2-hunter2\n")
+    scanner = Scanner({"MY_API_KEY": "hunter2-hunter2"})
     with pytest.raises(InvalidExperimentError) as error:
-        made.bundle(tmp_path / "b.zip", scanner=Scanner({"MY_API_KEY": "hunter2-hunter2"}))
+        made.bundle(tmp_path / "b.zip", scanner=scanner, drawn=False)
     assert "prereg.yaml:" in str(error.value)
     assert "the value of $MY_API_KEY" in str(error.value)
     assert "hunter2" not in str(error.value)
@@ -105,16 +106,17 @@ def test_a_path_of_this_machine_stops_it_unless_allowed(made, tmp_path):
     path = made.experiment.path / "prereg.yaml"
     path.write_text(f"{path.read_text()}# made in {Path.home() / 'x'}\n")
     with pytest.raises(InvalidExperimentError, match="a path of this machine"):
-        made.bundle(tmp_path / "b", scanner=this_machine(made.experiment))
+        made.bundle(tmp_path / "b", scanner=this_machine(made.experiment), drawn=False)
     assert not (tmp_path / "b").exists()
-    made.bundle(tmp_path / "b", scanner=this_machine(made.experiment, places=False))
+    allowed = this_machine(made.experiment, places=False)
+    made.bundle(tmp_path / "b", scanner=allowed, drawn=False)
 
 
 def test_an_incomplete_experiment_only_with_a_warning(made, tmp_path):
     next((made.experiment.path / "trials").glob("*/r1/hfr.jsonl")).unlink()
     with pytest.raises(InvalidExperimentError, match=r"INCOMPLETE.*--incomplete"):
         made.bundle(tmp_path / "b")
-    folder = made.bundle(tmp_path / "b", incomplete=True)
+    folder = made.bundle(tmp_path / "b", incomplete=True, drawn=False)
     assert Bundle.loads((folder / "bundle.json").read_bytes()).complete is False
     assert "INCOMPLETE" in (folder / "README.md").read_text()
 
@@ -122,10 +124,10 @@ def test_an_incomplete_experiment_only_with_a_warning(made, tmp_path):
 def test_what_is_in_the_way_is_not_overwritten(made, tmp_path):
     (tmp_path / "b").mkdir()
     with pytest.raises(BadInputError, match="is there already"):
-        made.bundle(tmp_path / "b")
+        made.bundle(tmp_path / "b", drawn=False)
     (tmp_path / "c.zip.part").write_text("x")
     with pytest.raises(BadInputError, match="in the way"):
-        made.bundle(tmp_path / "c.zip")
+        made.bundle(tmp_path / "c.zip", drawn=False)
     assert (tmp_path / "c.zip.part").read_text() == "x"
 
 

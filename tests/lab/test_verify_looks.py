@@ -8,7 +8,7 @@ from hfr_bench.lab.interim import take
 from hfr_bench.lab.looks import LOOKS, keep, taken
 from hfr_bench.lab.verify import verify
 from hfr_bench.model.prereg import Analysis, Hypothesis
-from hfr_bench.testing.bundled import Ready, failed, ready, reseal
+from hfr_bench.testing.bundled import Ready, failed, ready
 
 
 def registered(folder: Path, direction: str) -> Ready:
@@ -26,10 +26,7 @@ def registered(folder: Path, direction: str) -> Ready:
 
 def plain(toy: Ready, out: Path) -> Path:
     """Its bundle without the page, which takes most of the time."""
-    made = toy.bundle(out)
-    (made / "report.html").unlink(missing_ok=True)
-    reseal(made)
-    return made
+    return toy.bundle(out, drawn=False)
 
 
 @pytest.fixture(scope="module")

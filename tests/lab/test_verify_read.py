@@ -46,7 +46,7 @@ def spoilt(toy, tmp_path, spoil):
     ],
 )
 def test_a_name_that_leads_out_of_it(toy, tmp_path, name):
-    path = toy.bundle(tmp_path / "b.zip")
+    path = toy.bundle(tmp_path / "b.zip", drawn=False)
     with zipfile.ZipFile(path, "a") as archive:
         archive.writestr(zipfile.ZipInfo(name), "x")
     assert f"unsafe name {name!r}" in refused(path)
@@ -60,7 +60,7 @@ def test_a_link_in_a_directory(forged):
 
 @pytest.mark.parametrize("kind", [stat.S_IFLNK, stat.S_IFIFO, stat.S_IFCHR])
 def test_a_link_or_device_in_a_zip(toy, tmp_path, kind):
-    path = toy.bundle(tmp_path / "b.zip")
+    path = toy.bundle(tmp_path / "b.zip", drawn=False)
     info = zipfile.ZipInfo("report.csv")
     info.external_attr = (kind | 0o777) << 16
     with zipfile.ZipFile(path, "a") as archive:
@@ -69,7 +69,7 @@ def test_a_link_or_device_in_a_zip(toy, tmp_path, kind):
 
 
 def test_a_bomb(toy, tmp_path):
-    path = toy.bundle(tmp_path / "b.zip")
+    path = toy.bundle(tmp_path / "b.zip", drawn=False)
     with zipfile.ZipFile(path, "a", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("run.jsonl.bomb", b"\0" * 20_000_000)
     assert "more than 200 times its packed size" in refused(path)
@@ -77,7 +77,7 @@ def test_a_bomb(toy, tmp_path):
 
 def test_a_bomb_that_lies_about_its_size(toy, tmp_path):
     """Its directory says 10 bytes: no more than that are unpacked."""
-    path = toy.bundle(tmp_path / "b.zip")
+    path = toy.bundle(tmp_path / "b.zip", drawn=False)
     with zipfile.ZipFile(path, "a", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("bomb", b"\0" * 20_000_000)
     data = path.read_bytes()
@@ -142,7 +142,7 @@ def test_a_name_in_a_directory_that_a_terminal_would_obey(forged):
 
 
 def test_two_files_of_one_name(toy, tmp_path):
-    path = toy.bundle(tmp_path / "b.zip")
+    path = toy.bundle(tmp_path / "b.zip", drawn=False)
     with pytest.warns(UserWarning, match="Duplicate"), zipfile.ZipFile(path, "a") as archive:
         archive.writestr("plan.jsonl", "x")
     assert "two files of the same name" in refused(path)
