@@ -1,7 +1,9 @@
 """Where suites/ and injectors/ lie, and reading them: data that a reviewer can sign."""
 
 import os
+from collections.abc import Iterator
 from functools import cache
+from math import isfinite
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -61,10 +63,21 @@ def read_record(path: Path, kind: type[Rec]) -> Rec:
     data = read_yaml(path)
     if not isinstance(data, dict):
         raise BadInputError(f"{path}: expected a mapping at top level, got {type(data).__name__}")
+    if odd := ", ".join(_not_finite(data)):
+        raise BadInputError(f"{path}: {odd}: must be a finite number")
     try:
         return kind.model_validate(data)
     except ValidationError as error:
         raise BadInputError(f"{path}: {explain(error)}") from error
+
+
+def _not_finite(value: Any, where: str = "") -> Iterator[str]:
+    """Where YAML's .nan and .inf are: no digest can be made of them, and no limit means them."""
+    if isinstance(value, float) and not isfinite(value):
+        yield where
+    whole = dict(enumerate(value)) if isinstance(value, list) else value
+    for key, one in whole.items() if isinstance(whole, dict) else ():
+        yield from _not_finite(one, f"{where}.{key}" if where else str(key))
 
 
 def explain(error: ValidationError) -> str:

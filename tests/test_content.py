@@ -103,6 +103,14 @@ def test_every_wrong_key_is_told_at_once(tmp_path: Path) -> None:
         assert part in str(caught.value)
 
 
+def test_what_is_no_number_is_told_by_place(tmp_path: Path) -> None:
+    path = tmp_path / "kind.yaml"
+    path.write_text("kind: x\nlands: .nan\nwire: {tool: [1, {stall_s: -.inf}]}\n")
+    with pytest.raises(BadInputError) as error:
+        content.read_record(path, KindSpec)
+    assert str(error.value) == f"{path}: lands, wire.tool.1.stall_s: must be a finite number"
+
+
 def test_a_missing_file_and_a_wrong_encoding_are_told(tmp_path: Path) -> None:
     with pytest.raises(BadInputError, match="no such file"):
         content.read_yaml(tmp_path / "nothing.yaml")

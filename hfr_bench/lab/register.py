@@ -308,6 +308,8 @@ def _wrong_claim(prereg: Preregistration, claim: Hypothesis) -> str:
         return f"rate: no {claim.rate:g}; there are: {', '.join(f'{r:g}' for r in rates)}"
     if claim.rate is None and not any(rate > 0 for rate in rates):
         return "rate: null takes the rates above 0 together, and none is registered"
+    if METRICS[claim.metric].unit == "share" and abs(claim.margin) >= 1:
+        return f"margin {claim.margin:g}: no shares are so far apart; 0.03 is 3 percentage points"
     if claim.direction == "equal" and claim.margin <= 0:
         return "direction equal needs a margin above 0; no experiment shows that nothing differs"
     return ""

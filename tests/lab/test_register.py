@@ -73,6 +73,7 @@ def test_metrics_without_paired_differences_are_refused(name):
         ({"rate": 0.3}, "rate: no 0.3; there are: 0, 0.1, 0.2"),
         ({"against": "hfr"}, "compared with itself"),
         ({"direction": "equal"}, "needs a margin above 0"),
+        ({"metric": "dup_any", "margin": -3}, "0.03 is 3 percentage points"),
     ],
 )
 def test_claims_that_cannot_be_judged_are_refused(claim, words):
