@@ -4,6 +4,7 @@ Those that decide make an experiment invalid where they fail. The others look at
 one knows how they must come out: they warn, and prove nothing about a single number.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -15,9 +16,12 @@ from hfr_bench.model.prereg import FORK, Preregistration
 from hfr_bench.model.report import AuditRow, ControlRow
 from hfr_bench.model.terms import Origin
 from hfr_bench.model.trial import PlanRow, TrialResult
+from hfr_bench.stats.signflip import sign_flip
 
 INJECTOR_REMOVED = "injector_removed"
 A_A = "a_a"
+BY_CHANCE = 0.05
+"""Two-sided p below which a live control and its twin are told apart."""
 
 _SHOWN = 3
 
@@ -112,7 +116,7 @@ def _twins(
     control: str,
     title: str,
 ) -> ControlRow:
-    """Every control trial must behave exactly as its twin in the main experiment."""
+    """Every control trial must behave as its twin in the main experiment: exactly, unless live."""
     pairs = [
         (one, twins[place(one.row.trial)])
         for one in ran
@@ -123,15 +127,32 @@ def _twins(
             name=title, passed=None, detail="no control trial was analysed", decides=True
         )
     if prereg.origin is Origin.LIVE:
-        alike = sum(_succeeded(one) == _succeeded(twin) for one, twin in pairs)
-        detail = f"live: the outcome agrees in {alike} of {len(pairs)} trials; not exact by nature"
-        return ControlRow(name=title, passed=None, detail=detail, decides=True)
+        return _by_chance(pairs, title)
     different = [one for one, twin in pairs if one.facts.behaviour != twin.facts.behaviour]
     detail = f"{len(pairs) - len(different)} of {len(pairs)} trials identical, line by line"
     if different:
         shown = ", ".join(one.row.trial.trial_id for one in different[:_SHOWN])
         detail += f"; different: {shown}"
     return ControlRow(name=title, passed=not different, detail=detail, decides=True)
+
+
+def _by_chance(pairs: Sequence[tuple[Ran, Ran]], title: str) -> ControlRow:
+    """Live, equal arms differ by the model's own chance: by no more than that, task by task.
+
+    A warning: one of twenty pairs of equal arms is told apart.
+    """
+    alike = sum(_succeeded(one) == _succeeded(twin) for one, twin in pairs)
+    by_task: Counter[tuple[str, str]] = Counter()
+    for one, twin in pairs:
+        task = one.row.trial.suite, one.row.trial.task_id
+        by_task[task] += _succeeded(one) - _succeeded(twin)
+    found = sign_flip(list(by_task.values()), title)
+    detail = (
+        f"live: success agrees in {alike} of {len(pairs)} trials; more of it in {found.better} "
+        f"tasks, less in {found.worse}: sign-flip p {found.two_sided:.3f} (below {BY_CHANCE:g} in "
+        "1 of 20 pairs of equal arms)"
+    )
+    return ControlRow(name=title, passed=found.two_sided >= BY_CHANCE, detail=detail)
 
 
 def _succeeded(one: Ran) -> bool:
@@ -210,7 +231,7 @@ def _no_retry_drops(
         calm, stressed = _success(trials, 0.0), _success(trials, top)
         if top > 0 and calm is not None and stressed is not None:
             detail = f"{arm}: SR {calm:.1%} without faults, {stressed:.1%} with the most"
-            return ControlRow(name=title, passed=stressed < calm, detail=detail)
+            return ControlRow(name=title, passed=stressed < calm if calm else None, detail=detail)
     return ControlRow(name=title, passed=None, detail="no no_retry arm at rate 0 and above")
 
 
