@@ -24,11 +24,23 @@ from hfr_bench.stats.multiplicity import gatekept, holm, simultaneous
 Places = Callable[[TrialResult], Iterable[str]]
 
 
+_OF_A_TOOL = frozenset({"tool", "prepare", "reconcile", "verify", "ledger"})
+"""Points that belong to one tool: its calls, and those that are made for the strategy about it."""
+
+
 def places_of(rows: Iterable[PlanRow], outlines: Outlines) -> Places:
-    """The points at which faults are planned for a trial: the same in all arms of its group."""
+    """Where faults are planned for a trial, the same in all arms of its group: tools, other points.
+
+    A tool is named `tool:NAME`, at whichever of its points the fault is.
+    """
     planned = {row.trial.trial_id: row.trial.schedule_id for row in rows}
-    points = cache(lambda schedule_id: frozenset(e.point for e in outlines(schedule_id).events))
-    return lambda trial: points(planned[trial.trial_id])
+    found = cache(lambda id_: frozenset(_place(event.point) for event in outlines(id_).events))
+    return lambda trial: found(planned[trial.trial_id])
+
+
+def _place(point: str) -> str:
+    role, _, name = point.partition(":")
+    return f"tool:{name}" if role in _OF_A_TOOL else point
 
 
 def confirmed(
@@ -135,7 +147,7 @@ def _verdict(row: HypothesisRow, p: float, alone: float, level: float) -> dict[s
 def _without(
     claim: Hypothesis, trials: Picked, setting: Setting, places: Places
 ) -> list[LeftOutRow]:
-    """The claim without each suite, seed and point in turn; nothing where there is only one."""
+    """The claim without each suite, seed, tool and other point; nothing where one is all."""
     kinds: Mapping[Literal["suite", "seed", "point"], Places] = {
         "suite": lambda trial: (trial.suite,),
         "seed": lambda trial: (str(trial.seed),),

@@ -88,7 +88,7 @@ def left_out(report: Report) -> Table | None:
     rows = [
         [
             Cell(row.id),
-            Cell(f"{row.kind} {row.part}"),
+            Cell(f"{row.kind} {row.part}".replace("point tool:", "tool ")),
             Cell(str(row.pairs)),
             _left(row, METRICS[metric[row.id]].unit),
             Cell({True: "yes", False: "no", None: "cannot be told"}[row.holds]),
@@ -97,8 +97,8 @@ def left_out(report: Report) -> Table | None:
     ]
     header = ("ID", "Without", "Pairs", "Difference", "Holds")
     legend = (
-        "The claim on what is left, uncorrected. A point: without all pair groups with a fault "
-        "planned there. A claim that stands on one part alone says so here."
+        "The claim on what is left, uncorrected. A tool or point: without all pair groups with a "
+        "fault planned there. A claim that stands on one part alone says so here."
     )
     title = "Registered hypotheses, one part left out"
     return titled(report, title, header, rows, legend, left=2) if rows else None

@@ -267,8 +267,8 @@ class HypothesisRow(Record):
 class LeftOutRow(Record):
     """A claim's difference without a part: a suite, a seed, or a point where faults were planned.
 
-    `id`: of the claim. `holds`: whether the interval of what is left bears the claim by itself,
-    uncorrected; None without an interval.
+    `id`: of the claim. Points of one tool are one part, `tool:NAME`. `holds`: whether the interval
+    of what is left bears the claim by itself, uncorrected; None without an interval.
     """
 
     id: str

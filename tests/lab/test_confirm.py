@@ -4,11 +4,12 @@ import pytest
 
 from hfr_bench.lab import tables_confirm
 from hfr_bench.lab.analyse import analyse
+from hfr_bench.lab.confirm import places_of
 from hfr_bench.lab.store import Store
 from hfr_bench.model.prereg import Hypothesis
 from hfr_bench.model.report import POOLED, Report
 from hfr_bench.testing.experiments import planned, some_faults, write_all
-from hfr_bench.testing.results import KINDS
+from hfr_bench.testing.results import KINDS, fault
 
 ARMS = ("no_retry", "blind_resend", "hfr")
 
@@ -119,3 +120,23 @@ def test_nothing_is_tested_before_all_is_in(plan, folder, tmp_path):
 def test_the_default_family_leaves_old_registrations_as_they_were():
     assert "family" not in CLAIMS[0].model_dump_json()
     assert CLAIMS[2].model_dump()["family"] == 2
+
+
+def test_all_points_of_a_tool_are_one_part():
+    """A fault of the strategy's own read about a tool is a fault of that tool."""
+    at = {
+        "t1": ("tool:pay", "model:agent"),
+        "t2": ("reconcile:pay",),
+        "t3": ("web:shop", "verify:x"),
+    }
+
+    def faults(trial):
+        points = at[trial.task_id] if trial.rate else ()
+        return [fault("busy" if ":agent" in point else "lost", point) for point in points]
+
+    plan = planned(("no_retry", "hfr"), tasks=3, faults=faults)
+    places = places_of(plan.rows, plan.schedule)
+    found = {row.trial.task_id: places(row.trial) for row in plan.rows if row.trial.rate}
+    assert found == {
+        "t1": {"tool:pay", "model:agent"}, "t2": {"tool:pay"}, "t3": {"web:s", "tool:x"},
+    }  # fmt: skip
