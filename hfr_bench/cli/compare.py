@@ -8,6 +8,7 @@ import click
 from rich.console import Console
 from rich.text import Text
 
+from hfr_bench.cli.noting import note_look
 from hfr_bench.lab.analyse import analyse
 from hfr_bench.lab.cells import difference, head, percent
 from hfr_bench.lab.compare import compare as compared
@@ -40,6 +41,7 @@ def compare(folder: Path, arm: str, against: str, rate: float | None, as_json: b
         experiment.book.schedule,
         faults.kinds,
     )
+    note_look(experiment, report)
     found = compared(experiment, report, graded(experiment, store), arm, against, rate)
     if as_json:
         click.echo(found.dumps())

@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from hfr_bench import content
+from hfr_bench.cli.noting import note_look
 from hfr_bench.cli.options import min_valid_option
 from hfr_bench.errors import BadInputError
 from hfr_bench.lab.analyse import analyse
@@ -75,6 +76,7 @@ def report(
     made = with_review(made, experiment)
     for line in store.said:
         click.echo(line, err=True)
+    note_look(experiment, made)
     form = _form(form, as_json, output)
     if form == "text":
         from hfr_bench.cli.report_text import print_report  # noqa: PLC0415

@@ -66,10 +66,9 @@ def analyse(
 ) -> Report:
     """Make the report of an experiment, complete or not.
 
-    `rows`, `store`: the plan (with controls), and the traces. `schedules`: by id, with its errors.
-    `kinds`: as at freezing. `mixes`: to reweight by, checked. `look`: a registered one; None = the
-    one that ended it, else the whole plan. `facts`: of the store's files in their order, if known.
-    `outlines`: the schedules in short, if they can be had so.
+    `rows`, `store`: the plan (with controls), the traces. `schedules`: by id; `outlines`: in short,
+    if they can be had so. `kinds`: as at freezing. `mixes`: checked. `look`: a registered one; None
+    = the one that ended it, else the whole plan. `facts`: of the store's files in order, if known.
     """
     outlines = outlines or schedules
     facts = facts or _gathered(store, Ingest(prereg, rows, schedules, kinds))

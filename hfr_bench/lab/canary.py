@@ -8,10 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from pydantic import ValidationError
-
-from hfr_bench.lab.runlog import RUN_LOG
-from hfr_bench.model.invocation import Invocation
+from hfr_bench.lab.runlog import LOOKED, lines
 from hfr_bench.model.record import text_digest
 
 NAME = "HFR_BENCH_CANARY_API_KEY"
@@ -37,10 +34,5 @@ def planted(prereg_digest: str) -> Iterator[None]:
 
 def was_planted(folder: Path) -> bool:
     """Whether every run that an experiment's journal tells of had it in its environment."""
-    path, found = folder / RUN_LOG, []
-    for line in path.read_bytes().split(b"\n") if path.is_file() else ():
-        try:
-            found.append(Invocation.loads(line).canary)
-        except ValidationError:
-            continue
+    found = [line.canary for line in lines(folder) if line.end != LOOKED]
     return bool(found) and all(found)

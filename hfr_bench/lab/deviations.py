@@ -8,12 +8,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from pydantic import ValidationError
-
 from hfr_bench.lab.ingest import Facts
-from hfr_bench.lab.runlog import RUN_LOG
+from hfr_bench.lab.runlog import LOOKED, lines
 from hfr_bench.lab.store import Chosen
-from hfr_bench.model.invocation import Invocation
 from hfr_bench.model.prereg import Lock, Preregistration
 from hfr_bench.model.report import DeviationRow
 from hfr_bench.model.terms import Origin
@@ -50,6 +47,7 @@ def deviations(
         *_models(prereg, counted),
         *_places(prereg, counted),
         *_versions(lock, folder),
+        *_looked(prereg, rows, folder),
         *_faults(rows, counted),
     ]
     return tuple(found)
@@ -133,18 +131,24 @@ def _places(prereg: Preregistration, counted: Iterable[Facts]) -> Iterator[Devia
 
 def _versions(lock: Lock, folder: Path) -> Iterator[DeviationRow]:
     """Calls of `run` by another version than the one that froze it."""
-    path = folder / RUN_LOG
     found: Counter[str] = Counter()
-    for line in path.read_bytes().split(b"\n") if path.is_file() else ():
-        try:
-            call = Invocation.loads(line)
-        except ValidationError:
-            continue
+    for call in lines(folder):
         if call.end is None and call.harness_version != lock.harness_version:
             found[call.harness_version] += 1
     if found:
         told = f"frozen by {lock.harness_version}, run by {', '.join(sorted(found))}"
         yield DeviationRow(what="harness version", count=found.total(), detail=told)
+
+
+def _looked(
+    prereg: Preregistration, rows: Sequence[PlanRow], folder: Path
+) -> Iterator[DeviationRow]:
+    """Results of registered claims' arms that were shown while trials lacked, beside any look."""
+    found = [line.ran for line in lines(folder) if line.end == LOOKED]
+    if found and prereg.hypotheses:
+        told = f"with {', '.join(map(str, found[:_SHOWN]))}{', ...' * (len(found) > _SHOWN)}"
+        detail = f"{told} of {len(rows)} trials in; only the bounds at any time allow for it"
+        yield DeviationRow(what="looked at before the end", count=len(found), detail=detail)
 
 
 def _faults(rows: Sequence[PlanRow], counted: Iterable[Facts]) -> Iterator[DeviationRow]:

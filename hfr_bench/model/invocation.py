@@ -11,7 +11,8 @@ class Invocation(Record):
     """A line of run.jsonl: appended at the start (`end` None) and again at the end.
 
     A start without an end is a run that was killed. `stopped`: why it stopped early, if it did.
-    `canary`: a fake key was in its environment (`lab.canary`).
+    `canary`: a fake key was in its environment (`lab.canary`). `end` looked: no run at all, but
+    somebody was shown results while trials lacked, `ran` of which were in.
     """
 
     at: str
@@ -21,7 +22,7 @@ class Invocation(Record):
     workers: int
     durability: str
     max_cost_usd: float | None = None
-    end: Literal["done", "stopped", "interrupted", "error"] | None = None
+    end: Literal["done", "stopped", "interrupted", "error", "looked"] | None = None
     stopped: str = ""
     ran: int = 0
     voids: int = 0

@@ -6,6 +6,7 @@ import pytest
 
 from hfr_bench.cli.main import run
 from hfr_bench.lab.looks import LOOKS, taken
+from hfr_bench.lab.runlog import lines
 
 PREREG = """\
 v: 1
@@ -60,11 +61,22 @@ def test_from_the_first_trial_to_the_last(frozen, capsys):
 
     assert run(["look", place]) == 2
     assert "the last look is the report of the whole plan" in capsys.readouterr().err
+
+    assert run(["report", place]) == 1  # nobody may; whoever does is remembered
+    assert "trials are in: noted in " in capsys.readouterr().err
+    assert run(["compare", place, "hfr", "no_retry"]) == 0
+    assert "as a look before the end" in capsys.readouterr().err
     assert run(["run", place, "--sandbox", "process"]) == 0
     assert "is due" not in capsys.readouterr().out
     run(["report", place, "--json"])
     made = json.loads(capsys.readouterr().out)
     assert (made["complete"], made["look"]["look"], made["look"]["stopped"]) == (True, 2, False)
+    (told,) = (one for one in made["deviations"] if one["what"] == "looked at before the end")
+    assert told["count"] == 2
+    assert told["detail"].startswith("with 2, 2 of 4 trials in; ")
+    assert [one["tasks"] for one in made["anytime"]] == [2]
+    assert run(["status", place]) == 0  # its progress is blinded, and no look
+    assert [one.end for one in lines(frozen)].count("looked") == 2
 
 
 def test_a_look_that_nobody_registered_is_refused(tmp_path, frozen, capsys):

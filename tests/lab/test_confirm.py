@@ -127,7 +127,7 @@ def test_all_points_of_a_tool_are_one_part():
     at = {
         "t1": ("tool:pay", "model:agent"),
         "t2": ("reconcile:pay",),
-        "t3": ("web:shop", "verify:x"),
+        "t3": ("web:s", "verify:x"),
     }
 
     def faults(trial):
