@@ -66,9 +66,8 @@ def analyse(
 ) -> Report:
     """Make the report of an experiment, complete or not.
 
-    `rows`, `store`: the plan (with controls), the traces. `schedules`: by id; `outlines`: in short,
-    if they can be had so. `kinds`: as at freezing. `mixes`: checked. `look`: a registered one; None
-    = the one that ended it, else the whole plan. `facts`: of the store's files in order, if known.
+    `rows`, `store`: plan (with controls) and traces. `outlines`: schedules in short, if to be had.
+    `mixes`: checked. `look`: a registered one (`at_look`). `facts`: of all files, if known.
     """
     outlines = outlines or schedules
     facts = facts or _gathered(store, Ingest(prereg, rows, schedules, kinds))
