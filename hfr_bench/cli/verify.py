@@ -8,6 +8,7 @@ import click
 from hfr_bench.cli.options import place, place_options
 from hfr_bench.cli.plain import shown
 from hfr_bench.errors import InfrastructureError
+from hfr_bench.lab import seal
 from hfr_bench.lab.verify_crew import PACKED, Crew
 from hfr_bench.model.bundle import AGAIN, DEFAULT_LEVEL, LEVELS, SAMPLE, Verification
 from hfr_bench.plugins import offered
@@ -67,11 +68,12 @@ def verify(
     data_dir: tuple[str, ...],
     as_json: bool,
 ) -> int:
-    """Check BUNDLE, a zip or a directory: integrity, registration, faults, every number.
+    """Check BUNDLE, a zip, a directory or a published folder: from integrity to every number.
 
     Needs no engine, key or network, but for level 4, which needs the suites and a sandbox. Exit
     code 0: verified; 1: not; 2: not a bundle; 3: level 4 could not be gone through here.
     """
+    whole, bundle = bundle, _inside(bundle)
     with Crew() as crew:
         if bundle.is_file() and bundle.stat().st_size >= PACKED:
             crew.begin()
@@ -89,10 +91,21 @@ def verify(
         found = verify_bundle(bundle, level, expect, timestamp_ca, asked, crew)
     if raw is not None:
         found = _compared(found, bundle, raw, raw_key)
+    if whole != bundle:
+        from hfr_bench.lab.publishing.check import with_derived  # noqa: PLC0415 - only here
+
+        found = with_derived(found, whole)
     click.echo(found.model_dump_json(indent=2) if as_json else _text(found, verdict(found)))
     if not found.verified:
         return 1
     return InfrastructureError.exit_code if unfinished(found) else 0
+
+
+def _inside(path: Path) -> Path:
+    """The bundle of a folder that `publish` made, or the path itself."""
+    inner = path / "bundle"
+    there = (inner / seal.BUNDLE).is_file() and not (path / seal.BUNDLE).exists()
+    return inner if there else path
 
 
 def _compared(found: Verification, bundle: Path, raw: Path, key: Path | None) -> Verification:

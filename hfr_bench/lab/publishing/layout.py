@@ -57,7 +57,7 @@ class How(NamedTuple):
 
 
 class Published(NamedTuple):
-    """What lies in the folder. `digest`: of the bundle's manifest."""
+    """What lies in the folder. `digest`: of the bundle's manifest; `about`: as metadata say it."""
 
     folder: Path
     files: tuple[linked.Held, ...]
@@ -65,6 +65,8 @@ class Published(NamedTuple):
     report: Report
     digest: str
     checklist: tuple[Item, ...]
+    about: linked.About
+    tables: tuple[columns.Table, ...]
 
     @property
     def size(self) -> int:
@@ -100,7 +102,7 @@ def publish(source: Source, out: Path, how: How) -> Published:
         top = Path(temporary) / "made"
         top.mkdir()
         _bundle(source, top / BUNDLE, how)
-        made = _around(top, how)
+        made = around(top, how)
         top.rename(out)
     return made._replace(folder=out)
 
@@ -125,8 +127,8 @@ def _bundle(source: Source, out: Path, how: How) -> None:
     _scan(out, sorted(path for path in out.rglob("*") if path.is_file()), how.scanner)
 
 
-def _around(top: Path, how: How) -> Published:
-    """Everything beside the bundle."""
+def around(top: Path, how: How) -> Published:
+    """Everything beside the bundle, which lies in `top` already."""
     bundle = top / BUNDLE
     report = Report.loads((bundle / seal.REPORT).read_bytes())
     redacted = Redacted.loads((bundle / seal.REDACTED).read_bytes())
@@ -147,19 +149,19 @@ def _around(top: Path, how: How) -> Published:
     (top / "README.md").write_text(text, encoding="utf-8")
     (top / CHECKLIST).write_text(_checklist(items), encoding="utf-8")
     about = linked.About(report.name, report.title, _about(report), date, licence, how.repo)
-    _linked(top, about, tables)
+    link(top, about, tables)
     paths = sorted(path for path in top.rglob("*") if path.is_file())
     texts = [path for path in paths if path.suffix in _TEXTS and bundle not in path.parents]
     _scan(top, texts, how.scanner)
-    held = tuple(_held(top, path) for path in paths)
-    return Published(top, held, licence, report, digest, items)
+    held = tuple(linked.held(top, path) for path in paths)
+    return Published(top, held, licence, report, digest, items, about, tables)
 
 
-def _linked(top: Path, about: linked.About, tables: Sequence[columns.Table]) -> None:
+def link(top: Path, about: linked.About, tables: Sequence[columns.Table]) -> None:
     """croissant.json and ro-crate-metadata.json, over all that is there but the traces."""
     traces = top / BUNDLE / "trials"
     paths = sorted(p for p in top.rglob("*") if p.is_file() and traces not in p.parents)
-    held = [_held(top, path) for path in paths]
+    held = [linked.held(top, path) for path in paths]
     made = {
         linked.CROISSANT: linked.croissant(about, held, tables),
         linked.CRATE: linked.crate(about, held),
@@ -167,12 +169,6 @@ def _linked(top: Path, about: linked.About, tables: Sequence[columns.Table]) -> 
     for name, value in made.items():
         text = json.dumps(value, indent=1, ensure_ascii=False) + "\n"
         (top / name).write_text(text, encoding="utf-8")
-
-
-def _held(top: Path, path: Path) -> linked.Held:
-    data = path.read_bytes()
-    name = path.relative_to(top).as_posix()
-    return linked.Held(name, len(data), hashlib.sha256(data).hexdigest())
 
 
 def _common(suites: Mapping[str, str]) -> str:

@@ -4,8 +4,9 @@ Both name every file but the traces, each with its SHA-256; the traces are held 
 MANIFEST.sha256, which is one of the files named.
 """
 
+import hashlib
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
 from hfr_bench import __version__
@@ -103,6 +104,12 @@ class Held(NamedTuple):
     def kind(self) -> str:
         """Its media type."""
         return _TYPES.get(PurePosixPath(self.name).suffix, "text/plain")
+
+
+def held(top: Path, path: Path) -> Held:
+    """A file of the folder `top`, read."""
+    data = path.read_bytes()
+    return Held(path.relative_to(top).as_posix(), len(data), hashlib.sha256(data).hexdigest())
 
 
 def croissant(about: About, files: Sequence[Held], tables: Sequence[Table]) -> dict[str, Any]:
