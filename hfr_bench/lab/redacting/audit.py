@@ -8,7 +8,8 @@ that was signed.
 
 import hmac
 import json
-from collections import defaultdict
+import re
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
@@ -17,14 +18,18 @@ from tempfile import TemporaryDirectory
 from pydantic import ValidationError
 
 from hfr_bench.lab import canary, seal
-from hfr_bench.lab.redacting.policy import at, blanked
+from hfr_bench.lab.redacting.policy import MARKED, at, blanked
 from hfr_bench.lab.register import LOCK, PLAN, PREREG, SCHEDULES
+from hfr_bench.lab.runlog import RUN_LOG
 from hfr_bench.lab.verify_files import Work, judge, lay_out
 from hfr_bench.lab.verify_read import opened
+from hfr_bench.lab.verify_sense import journal
 from hfr_bench.model.bundle import Check, Verification
 from hfr_bench.model.redaction import Redacted, Redaction
 
 _FROZEN = (PREREG, LOCK, PLAN)
+_MARK = re.compile(rb"\[\d+ characters, ([0-9a-f]{16})\]")
+_WORD = b" characters, "
 _BROKEN = (ValueError, KeyError, IndexError, TypeError, AttributeError)
 
 Listed = Mapping[str, Mapping[int, Sequence[Redaction]]]
@@ -43,12 +48,40 @@ def redacted(work: Work) -> Iterator[Check]:
         return
     by_path = _by_line(changes)
     wrong = [told for path, lines in by_path.items() for told in _lacking(work, path, lines)]
+    wrong += [*_unlisted(work, changes), *_miscounted(work, says, changes)]
     rules = ", ".join(f"{count} {rule}" for rule, count in says.counts.items()) or "nothing"
     yield judge(0, title, wrong, f"{rules}; the raw one may be compared (--raw)")
     fake = canary.value(work.says.prereg_digest).encode()
     found = [name for name in work.digests if fake in _bytes(work, name)]
+    runs = [line.canary for line in journal(work)]
+    if says.canary is not (bool(runs) and all(runs)):
+        found.append(f"{RUN_LOG} does not say that it was planted as {seal.REDACTED} does")
     fine = "it was in every run's environment" if says.canary else "no run had it"
     yield judge(0, "the planted key is in no file", found, fine)
+
+
+def _unlisted(work: Work, changes: Sequence[Redaction]) -> Iterator[str]:
+    """Traces in which more, or other, texts are replaced by keyed digests than are listed."""
+    listed: dict[str, Counter[str]] = defaultdict(Counter)
+    for one in changes:
+        if "digest" in one.rule:
+            listed[one.path][one.hmac[:MARKED]] += 1
+    for chain in work.chains:
+        data = _bytes(work, chain.path)
+        there = (
+            Counter(sign.decode() for sign in _MARK.findall(data)) if _WORD in data else Counter()
+        )
+        if there != listed[chain.path]:
+            yield f"{chain.path}: its digests of texts are not those listed"
+
+
+def _miscounted(work: Work, says: Redacted, changes: Sequence[Redaction]) -> Iterator[str]:
+    """What redaction.json tells of the lists around it."""
+    if dict(Counter(one.rule for one in changes)) != says.counts:
+        yield f"{seal.REDACTED} counts otherwise than {seal.REDACTIONS} lists"
+    raw = {chain.path: chain.lines for chain in says.raw}
+    if raw != {chain.path: chain.lines for chain in work.chains}:
+        yield f"{seal.REDACTED} has the raw ends of other traces, or of other lengths"
 
 
 def _told(work: Work) -> tuple[Redacted, tuple[Redaction, ...]]:

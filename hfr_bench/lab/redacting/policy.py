@@ -23,6 +23,8 @@ from hfr_bench.lab.scan import Loose, secrets
 
 PUBLISH = "publish.yaml"
 """suites/publish.yaml: suite -> texts, licence."""
+MARKED = 16
+"""Characters of a text's HMAC that stand in its place."""
 
 
 class Texts(StrEnum):
@@ -136,7 +138,7 @@ class Censor:
         made = self._exact(text)
         rules = [] if made == text else ["exact"]
         if texts is Texts.DIGEST and text:
-            made = f"[{len(text)} characters, {self.sign(text)[:16]}]"
+            made = f"[{len(text)} characters, {self.sign(text)[:MARKED]}]"
             rules.append("digest")
         elif texts is Texts.REDACTED and (clean := self._wide.text(made)) != made:
             made = clean

@@ -186,3 +186,32 @@ def test_the_owners_key(tmp_path):
         path.write_text(text)
         with pytest.raises(BadInputError, match="is no key"):
             owners_key(path)
+
+
+def test_a_change_that_is_no_longer_listed_fails_level_0(forged):
+    """Dropped from the list alone, and from its count as well: the trace still shows a digest."""
+    path = forged / "redactions.jsonl"
+    lines = path.read_text().splitlines(keepends=True)
+    gone = json.loads(lines[-1])
+    path.write_text("".join(lines[:-1]))
+    reseal(forged)
+    assert "counts otherwise than redactions.jsonl lists" in failed(forged, 0)[1]
+    says = json.loads((forged / "redaction.json").read_text())
+    says["counts"][gone["rule"]] -= 1
+    says["counts"] = {rule: count for rule, count in says["counts"].items() if count}
+    (forged / "redaction.json").write_text(json.dumps(says))
+    reseal(forged)
+    levels, said = failed(forged, 0)
+    assert levels == [0]
+    assert "its digests of texts are not those listed" in said
+
+
+def test_a_canary_that_no_run_had_and_raw_ends_of_other_traces(forged):
+    replace(forged / "redaction.json", '"canary":false', '"canary":true')
+    reseal(forged)
+    assert "does not say that it was planted" in failed(forged, 0)[1]
+    says = json.loads((forged / "redaction.json").read_text()) | {"canary": False}
+    says["raw"] = says["raw"][1:]
+    (forged / "redaction.json").write_text(json.dumps(says))
+    reseal(forged)
+    assert "has the raw ends of other traces" in failed(forged, 0)[1]
