@@ -29,6 +29,7 @@ from hfr_bench.lab.verify_crew import Crew
 from hfr_bench.lab.verify_files import Work, judge, lay_out, level_0, other_version
 from hfr_bench.lab.verify_frozen import Frozen, level_1, level_2, read_frozen
 from hfr_bench.lab.verify_read import opened
+from hfr_bench.lab.verify_sense import prices
 from hfr_bench.model.bundle import AGAIN, DEFAULT_LEVEL, LEVELS, Check, Environment, Verification
 from hfr_bench.model.report import Report
 
@@ -56,7 +57,7 @@ WORD: tuple[tuple[str, ...], ...] = (
         ),
         "that a trace tells what happened; the delivery audit and the controls speak for it",
         "what people said when they looked trials over: their ratings are taken as they are",
-        "what a token and a tool cost: money is added up from the traces",
+        "what a live model's tokens cost: money is added up from the traces",
     ),
     ("all of this for the trials that were not in the sample",),
 )
@@ -179,6 +180,7 @@ def level_3(work: Work, frozen: Frozen, ahead: Ahead) -> Iterator[Check]:
     made = with_review(made, experiment)
     yield _numbers(work, made)
     yield _says(work, made)
+    yield prices(work, prereg)
     yield from _pages(work, ahead.pages(made, experiment))
 
 

@@ -24,10 +24,11 @@ from hfr_bench.lab.verify_files import Work, judge
 from hfr_bench.model.bundle import Check
 from hfr_bench.model.invocation import Invocation
 from hfr_bench.model.prereg import Preregistration
-from hfr_bench.model.terms import Origin
+from hfr_bench.model.terms import Channel, Origin
 from hfr_bench.model.trial import PlanRow
 from hfr_bench.ports.tape import CASSETTES
 
+_FLAT = "rehearsal"  # the backend that charges by the attempt, whatever its tokens
 _SELF_ASSERTED = "self-asserted"  # the one word that freezing writes; a token speaks for itself
 
 
@@ -155,3 +156,24 @@ def _left_out(work: Work) -> int:
     except (ValueError, AttributeError, RecursionError):
         return 0
     return len(said) if isinstance(said, list) else 0
+
+
+# -- level 3 ----------------------------------------------------------------------------------
+
+
+def prices(work: Work, prereg: Preregistration) -> Check:
+    """Tools cost what was registered; a rehearsal's model costs the same whoever asks it.
+
+    What a live model's tokens cost stays the maker's word: no bundle holds its provider's table.
+    """
+    tool, of_models, wrong = round(prereg.tool_price.cost_usd * 1_000_000), dict[str, str](), []
+    flat = prereg.model.llm == _FLAT
+    for one in work.seen:
+        for channel, model, cost in sorted(one.costs, key=str):
+            price = "null" if cost is None else str(cost)
+            if channel == Channel.TOOL and cost != tool:
+                wrong.append(f"{one.name}: a tool cost {price}, registered {tool}")
+            elif flat and model and of_models.setdefault(model, price) != price:
+                wrong.append(f"{one.name}: {model} cost {price}, elsewhere {of_models[model]}")
+    fine = f"{tool} microdollars a tool call, {len(of_models)} models"
+    return judge(3, "each attempt costs its price", wrong, fine)

@@ -20,6 +20,7 @@ from hfr_bench.lab.ingest import Facts, Ingest, collector_paused
 from hfr_bench.lab.store import Checked, Mark, Reading, TrialFile, reading
 from hfr_bench.lab.verify_read import Files
 from hfr_bench.model.bundle import Chain
+from hfr_bench.model.terms import Channel
 from hfr_bench.model.trace import TraceEvent
 
 CHUNK = 64
@@ -30,11 +31,16 @@ _ESCAPED = re.compile(rb"\\u00[2-7]")  # no writer of ours escapes what is print
 _NEVER = Mark(0, 0)  # no index keeps what is read here
 
 
+Cost = tuple[str, str, int | None]
+"""Channel, model ("" of a tool), micro-dollars (None = unknown price)."""
+
+
 class Seen(NamedTuple):
     """What a trace says. `unreadable`: why it cannot be unpacked; then there is nothing else.
 
     `first`: its first line. `injections`: how often one is named, and each name (JSON) once.
-    `odd`: what of its lines makes no sense. `cassette`: the digest of its recorded responses.
+    `odd`: what of its lines makes no sense. `costs`: what attempts cost, by channel and, of models,
+    by the one asked for. `cassette`: the digest of its recorded responses.
     `facts` None: not asked for, or they cannot be made.
     """
 
@@ -46,6 +52,7 @@ class Seen(NamedTuple):
     first: bytes = b""
     injections: tuple[int, frozenset[bytes]] = (0, frozenset())
     odd: str = ""
+    costs: frozenset[Cost] = frozenset()
     cassette: str = ""
     facts: Facts | None = None
 
@@ -85,6 +92,7 @@ class Reader:
             first=read.lines[0] if read.lines else b"",
             injections=(len(found), frozenset(found)),
             odd=_odd(read.events) if not read.bad else "",
+            costs=_costs(read.events),
             cassette=getattr(read.events[-1].body, "cassette", "") if read.events else "",
             facts=None if self._ingest is None else _facts(self._ingest, read),
         )
@@ -112,6 +120,19 @@ def _odd(events: Sequence[TraceEvent]) -> str:
     if times != sorted(times):
         return "its time goes back"
     return "" if len({event.trial_id for event in events}) < 2 else "it has lines of another trial"
+
+
+def _costs(events: Sequence[TraceEvent]) -> frozenset[Cost]:
+    """What attempts cost, each price once."""
+    found, of = set(), ("", "")
+    for event in events:
+        body = event.body
+        if body.type == "attempt_started":
+            model = body.channel == Channel.MODEL
+            of = str(body.channel), body.target if model else ""
+        elif body.type == "attempt_ended":
+            found.add((*of, body.cost_microusd))
+    return frozenset(found)
 
 
 def _facts(ingest: Ingest, read: Reading) -> Facts | None:

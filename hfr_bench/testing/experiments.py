@@ -73,6 +73,7 @@ def planned(
             "faults": FaultPlan(rates=tuple(rates)),
             "arms": tuple(Arm(name=name, strategy=name) for name in arms),
             "analysis": Analysis(baseline=arms[0], resamples=200),
+            "tool_price": {"cost_usd": COST / 1_000_000},
         }
         | prereg
     )

@@ -214,3 +214,26 @@ def test_a_later_round_after_a_void_is_right(tmp_path):
     bundle = toy.bundle(tmp_path / "b.zip")
     found = verify(bundle)
     assert found.verified, [check for check in found.checks if check.ok is False]
+
+
+@pytest.mark.parametrize("point", ["tool:book", "model:agent"])
+def test_an_arm_that_was_made_cheaper(forged, point):
+    """Sums and report follow: only the price itself betrays it."""
+
+    def halve(events):
+        saved = 0
+        for event in events:
+            body = event["body"]
+            if body["type"] == "attempt_started":
+                asked = body["point"]
+            elif body["type"] == "attempt_ended" and asked == point:
+                saved += body["cost_microusd"] - 1
+                body["cost_microusd"] = 1
+        events[-1]["body"]["result"]["cost_microusd"] -= saved
+
+    for path in sorted(forged.glob("trials/*/r1/hfr.jsonl")):
+        rechain(path, halve)
+    assert forge(forged).valid
+    levels, said = failed(forged)
+    assert levels == [3]
+    assert "each attempt costs its price" in said

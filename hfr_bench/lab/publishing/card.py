@@ -48,7 +48,7 @@ well the runtime of an LLM agent survives failure. Origin: **{report.origin}**{_
 | config | file | rows | |
 |---|---|---|---|
 {rows}
-| `records` | `{RECORDS}` | {report.trials_analysed + report.control_trials} | a record a trial |
+| | `{RECORDS}` | {report.trials_analysed + report.control_trials} | a record a trial (JSON lines) |
 
 `data/` is derived. The truth is `bundle/`: registration, schedules, raw traces (JSON lines) and the
 report, in which every number follows from the traces. To check all of it:
@@ -71,14 +71,16 @@ def _origin(report: Report) -> str:
 
 
 def _head(report: Report, tables: Sequence[Table], licence: str) -> str:
-    """The YAML that says what there is."""
+    """The YAML that says what there is.
+
+    Tables only: `datasets` reads all configs of a repository by one format.
+    """
     trials = next((one.rows for one in tables if one.name == "trials"), 0)
     size = next((name for bound, name in _SIZES if trials < bound), "n>1M")
     configs = [
         {"config_name": one.name, "data_files": f"data/{one.name}.parquet"} for one in tables
     ]
     configs[0]["default"] = True  # type: ignore[assignment]
-    configs.append({"config_name": "records", "data_files": RECORDS})
     head = {
         "pretty_name": report.title,
         "license": licence,
