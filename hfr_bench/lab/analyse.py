@@ -19,6 +19,7 @@ from hfr_bench.lab.by_kind import by_kind, organic
 from hfr_bench.lab.cohorts import drawn as drawn_units
 from hfr_bench.lab.confirm import confirmed, holds, places_of
 from hfr_bench.lab.controls import Found, Ran, controls
+from hfr_bench.lab.decode import full
 from hfr_bench.lab.deviations import deviations
 from hfr_bench.lab.divergence import pools
 from hfr_bench.lab.findings import findings
@@ -80,22 +81,19 @@ def analyse(
     rates = tuple(sorted({row.trial.rate for row in rows}))
     silent = tuple(sorted({row.kind for row in audits if kinds[row.kind].silent}))
     apart = _apart(rows, main, outlines, kinds) if silent else {}
-    tasks = units(main)
-    drawn = drawn_units(prereg, rows, tasks)
+    drawn = drawn_units(prereg, rows, tasks := units(main))
     setting, table = _setting(prereg, lock, drawn), Columns(main)
-    estimates, contrasts = _estimate(prereg, setting, rates, table, apart)
+    estimated = _estimate(prereg, setting, rates, table, apart)
     checks = controls(prereg, ran, audits, audited.found)
-    sound = complete, valid = not (chosen.lacking or audited.bad), _valid(checked, checks)
+    sound = _sound(chosen, audited, checked, checks)
     return Report(
         **_registered(prereg, lock, stage),
-        complete=complete,
-        valid=valid,
+        **sound,
         **_size(prereg, whole, ran, tasks, chosen),
         ran_in=places(audited),
         notes=notes(prereg, rows, chosen, checked, audited, tasks, last(store.folder)),
-        estimates=tuple(estimates),
-        contrasts=tuple(contrasts),
-        **_claims((prereg, lock, stage), contrasts, sound, table, drawn, rows, outlines),
+        **estimated,
+        **_claims((prereg, lock, stage), estimated, sound, table, drawn, rows, outlines),
         anytime=anytime(confirmatory(prereg, lock), rows, main, chosen.dropped, stage, sound),
         audit=audits,
         **further(prereg, setting, ran, table),
@@ -107,10 +105,16 @@ def analyse(
     )
 
 
-def _valid(checked: Iterable[Checked], checks: Iterable[ControlRow]) -> bool:
-    """No broken hash chain, and no failed check that decides."""
+def _sound(
+    chosen: Chosen, audited: Audited, checked: Iterable[Checked], checks: Iterable[ControlRow]
+) -> dict[str, Any]:
+    """The fields `complete` and `valid`: no broken hash chain, no failed check that decides."""
     broken = any(one.breaks for one in checked)
-    return not broken and not any(row.decides and row.passed is False for row in checks)
+    failed = any(row.decides and row.passed is False for row in checks)
+    return {
+        "complete": not (chosen.lacking or audited.bad),
+        "valid": not broken and not failed,
+    }
 
 
 def _registered(prereg: Preregistration, lock: Lock, stage: Stage | None) -> dict[str, Any]:
@@ -205,8 +209,10 @@ def _estimate(
     rates: Sequence[float],
     table: Columns,
     apart: Mapping[str, Sequence[TrialResult]],
-) -> tuple[list[Estimate], list[PairedEstimate]]:
-    """Each rate, and all rates above 0 taken together, over one weight matrix.
+) -> dict[str, Any]:
+    """The fields `estimates` and `contrasts`: each rate, and all above 0 taken together.
+
+    All over one weight matrix.
 
     `table`: of all trials but the controls. `apart`: trials of it whose numbers are made once more,
     by pool (see `pools`).
@@ -217,9 +223,12 @@ def _estimate(
 
     def add(arms: Mapping[str, Picked], rate: float, pool: str = "") -> None:
         found, compared = estimate(arms, replace(shared, rate=rate))
-        label = {"rate": None, "pool": pool} if pool else {}
-        estimates.extend(one.model_copy(update=label) for one in found)
-        contrasts.extend(one.model_copy(update=label) for one in compared)
+        if pool:
+            label = {"rate": None, "pool": pool}
+            found = [one.model_copy(update=label) for one in found]
+            compared = [one.model_copy(update=label) for one in compared]
+        estimates.extend(found)
+        contrasts.extend(compared)
 
     for rate in rates:
         add({arm: table.cell(arm, [rate]) for arm in names}, rate)
@@ -233,22 +242,22 @@ def _estimate(
         for trial in trials:
             of_arm[trial.arm].append(trial)
         add({arm: table.pick(own) for arm, own in of_arm.items()}, faulty[-1], pool)
-    return estimates, contrasts
+    return {"estimates": tuple(estimates), "contrasts": tuple(contrasts)}
 
 
 def _claims(
     registered: tuple[Preregistration, Lock, Stage | None],
-    contrasts: Iterable[PairedEstimate],
-    sound: tuple[bool, bool],
+    estimated: Mapping[str, Any],
+    sound: Mapping[str, bool],
     table: Columns,
     drawn: tuple[Sequence[Unit], dict[Unit, int]],
     rows: Iterable[PlanRow],
     outlines: Outlines,
 ) -> dict[str, Any]:
     """The report's fields about registered claims. `sound`: whether it is complete, and valid."""
-    (prereg, lock, stage), (complete, valid) = registered, sound
-    claims = judged(prereg.hypotheses, contrasts, complete=complete, valid=valid)
-    told, places = (table if complete and valid else Columns(())), places_of(rows, outlines)
+    prereg, lock, stage = registered
+    claims = judged(prereg.hypotheses, estimated["contrasts"], **sound)
+    told, places = (table if all(sound.values()) else Columns(())), places_of(rows, outlines)
     kept = [row for row in claims if row.id not in lock.after_data]
     made = confirmed(confirmatory(prereg, lock), lock, kept, told, drawn, places, stage)
     return rejoined(made, claims, lock)
@@ -312,7 +321,7 @@ def _ran(rows: Sequence[PlanRow], facts: Iterable[Facts], chosen: Chosen) -> lis
             continue
         result = checked.result
         if named(result) != named(row.trial):
-            result = result.model_copy(update=row.trial.identity())
+            result = full(TrialResult, result).model_copy(update=row.trial.identity())
         ran.append(Ran(row, found[id(checked)], result))
     return ran
 

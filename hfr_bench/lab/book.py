@@ -14,7 +14,7 @@ from hfr_bench.model.schedule import FaultSchedule
 
 _HEAD = '{"v":1,"schedule_id":"'
 _BLOCK = 1 << 20
-"""Bytes read at a time: a line may have many thousands, and by less it is put together of pieces."""
+"""Bytes read at a time: a line may have many thousands, and would be put together of pieces."""
 
 
 class Onset(msgspec.Struct, gc=False):
@@ -88,9 +88,12 @@ class ScheduleBook:
 
         A string is canonical as msgspec writes it. Line by line: there may be 100 MB of them.
         """
-        whole, encode, before = hashlib.sha256(b"["), msgspec.json.encode, b""
+        whole, before, line = hashlib.sha256(b"["), b"", bytearray()
+        encode_into = msgspec.json.Encoder().encode_into
         for key in sorted(self._lines):
-            whole.update(before + encode(self._lines[key]))
+            whole.update(before)
+            encode_into(self._lines[key], line)  # one buffer for all
+            whole.update(line)
             before = b","
         whole.update(b"]")
         return whole.hexdigest()

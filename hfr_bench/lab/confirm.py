@@ -69,7 +69,9 @@ def confirmed(
     counts = draw(drawn[0], prereg.analysis.resamples, lock.prereg_digest)
     found, without = [], []
     for claim in prereg.hypotheses:
-        rates = [claim.rate] if claim.rate is not None else [rate for rate in table.rates() if rate > 0]
+        rates = (
+            [claim.rate] if claim.rate is not None else [rate for rate in table.rates() if rate > 0]
+        )
         setting = Setting(claim.rate or 0.0, level, drawn[1], counts)
         ours, theirs = (table.cell(arm, rates) for arm in (claim.arm, claim.against))
         key = f"{lock.prereg_digest}\x00{claim.id}"

@@ -83,8 +83,8 @@ def _blocks(
 def _models(prereg: Preregistration, counted: Sequence[Facts]) -> Iterator[DeviationRow]:
     """Models that answered under another name than before, or than is registered."""
     answers: dict[str, Counter[str]] = {}
-    for answered, trials in Counter(one.models for one in counted).items():  # most are alike
-        for asked, returned, n in answered:
+    for models, trials in Counter(one.models for one in counted).items():  # most are alike
+        for asked, returned, n in models:
             answers.setdefault(asked, Counter())[returned] += n * trials
     facts = prereg.method.models if prereg.method is not None else ()
     registered = {model.name: model.snapshot for model in facts}

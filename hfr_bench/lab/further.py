@@ -36,7 +36,7 @@ def further(
     main = [one for one in ran if one.row.control is None]
     calm = {_twin(one.result): one.result for one in main if one.result.rate == 0}
     judged = [Judged(one.result, one.facts.measures, calm.get(_twin(one.result))) for one in main]
-    more, arms = table.beside(judged), [arm.name for arm in prereg.arms]
+    more, arms = Columns(judged, beside=table), [arm.name for arm in prereg.arms]
     rates = [rate for rate in table.rates() if rate > 0]
     made: dict[str, Any] = {"further": (), "further_contrasts": ()}
     if calm:

@@ -83,7 +83,8 @@ class TrialTrace(NamedTuple):
 class Checked(NamedTuple):
     """One trial file after the quick pass.
 
-    `result` is None unless the trace is whole: it ends in `trial_ended`, without a bad line.
+    `result` is None unless the trace is whole: it ends in `trial_ended`, without a bad line. It is
+    a record or, out of the index, the like of one (`decode.like`).
     `breaks`: readable lines whose `prev` is not the hash of the line before (tampering).
     """
 
@@ -267,8 +268,7 @@ def stripped(line: bytes) -> bytes:
 def _names(folder: Path | str) -> list[str]:
     """What lies in a folder, in order; nothing if there is no such folder."""
     try:
-        with os.scandir(folder) as entries:
-            return sorted(entry.name for entry in entries)
+        return sorted(os.listdir(folder))  # noqa: PTH208 - of very many folders
     except (FileNotFoundError, NotADirectoryError):
         return []
 

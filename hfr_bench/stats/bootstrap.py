@@ -265,37 +265,38 @@ def _quantile(one: Sample, ranked: _Ranked, sums: Floats, den: int, counts: Coun
     run = sums[below].astype(np.int32)
     if not (run < target).all():
         low, run = 0, np.zeros(counts.shape[1], dtype=np.int32)
-    ranks = _ranks(values, tasks, target, (low, run), counts)
-    found: Floats = np.where(totals > 0, values[np.minimum(ranks, values.size - 1)], np.nan)
+    ends = np.append(values[1:] != values[:-1], True)
+    passed = _passed(tasks, ends.tolist(), target, (low, run), counts)
+    distinct = values[low:][ends[low:]]
+    found: Floats = np.where(totals > 0, distinct[np.minimum(passed, distinct.size - 1)], np.nan)
     return found
 
 
-def _ranks(
-    values: Floats, tasks: Ints, target: Counts, begun: tuple[int, Counts], counts: Counts
+def _passed(
+    tasks: Ints,
+    ends: Sequence[bool],
+    target: Counts,
+    begun: tuple[int, Counts],
+    counts: Counts,
 ) -> Counts:
-    """A rank in each resample at which the value is the quantile; shape (resamples,).
+    """How many different values lie below the quantile in each resample; shape (resamples,).
 
     Rows are whole resample vectors, so that a pass over the sorted trials needs no large
-    temporary. Among equal values it does not matter which rank: they are passed in one stride.
-
-    `begun`: how many trials were passed before, and their weight in each resample.
+    temporary. `ends`: whether a trial is the last one with its value. `begun`: how many trials were
+    passed before, and their weight in each resample; only values from there on are counted.
     """
     low, run = begun
-    ranks = np.full(counts.shape[1], low, dtype=np.int32)
+    passed = np.zeros(counts.shape[1], dtype=np.int32)
     below = np.empty(counts.shape[1], dtype=np.bool_)
-    ends = np.append(values[1:] != values[:-1], True).tolist()
-    stride = 0
-    for n in range(low, values.size):
+    for n in range(low, len(ends)):
         run += counts[tasks[n]]
-        stride += 1
         if not ends[n]:
             continue
         np.less(run, target, out=below)
         if not below.any():
             break
-        np.add(ranks, stride, out=ranks, where=below)
-        stride = 0
-    return ranks
+        passed += below  # a masked addition takes fifteen times as long
+    return passed
 
 
 def percentile(values: Floats, level: float) -> tuple[Interval, float]:
@@ -304,7 +305,8 @@ def percentile(values: Floats, level: float) -> tuple[Interval, float]:
     Infinite values keep their place at the ends; 0/0 is left out. Refused (no bounds) where more
     than MAX_UNDEFINED of the resamples, or than one tail, are not finite.
     """
-    undefined = float(np.mean(~np.isfinite(values))) if values.size else 1.0
+    finite = int(np.count_nonzero(np.isfinite(values)))
+    undefined = (values.size - finite) / values.size if values.size else 1.0
     tail = (1 - level) / 2
     if undefined > min(MAX_UNDEFINED, tail):
         return NOTHING, undefined

@@ -7,7 +7,6 @@ definition stays one plain function of one outcome (`stats.metrics`), and number
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from copy import copy
 from typing import Any, overload
 
 import numpy as np
@@ -30,47 +29,45 @@ class Columns:
 
     `trials`: what the metrics are about (TrialResult, or `stats.further.Judged`). `pairs`: which
     of `pair_keys` each is of, shape (trials,).
+
+    Args:
+        trials: of any order.
+        beside: a table of the same trials in the same order; then `trials` may be what else is
+            known of each (`Judged`), and where they belong is not asked again.
     """
 
-    def __init__(self, trials: Sequence[Any]) -> None:
+    def __init__(self, trials: Sequence[Any], beside: "Columns | None" = None) -> None:
         self.trials = trials
-        keys = list(map(pair_key, trials))
-        self.pair_keys = sorted(set(keys))
-        rank = {key: n for n, key in enumerate(self.pair_keys)}
-        self.pairs: Ints = np.array([rank[key] for key in keys], dtype=np.int64)
+        self.pair_keys: list[PairKey]
+        self.pairs: Ints
+        if beside is None:
+            keys = list(map(pair_key, trials))
+            self.pair_keys = sorted(set(keys))
+            rank = {key: n for n, key in enumerate(self.pair_keys)}
+            self.pairs = np.array([rank[key] for key in keys], dtype=np.int64)
+        else:
+            self.pair_keys, self.pairs = beside.pair_keys, beside.pairs
         self._shared: dict[Callable[[Any], Any], tuple[Ints, list[Any]]] = {}
         self._made: dict[Column, tuple[Ints, Bools | None]] = {}
         self._place: dict[int, int] | None = None
-        self._in_cells: dict[tuple[str, float], list[int]] | None = None
+        self._cells = beside.cells() if beside else None
         self._rows: tuple[Mapping[Any, int], Ints] | None = None
 
-    def beside(self, trials: Sequence[Any]) -> "Columns":
-        """The same table with what else is known of each trial (`Judged`), in the same order.
-
-        Raises ValueError for another number of trials.
-        """
-        if len(trials) != len(self.trials):
-            raise ValueError(f"{len(trials)} trials beside {len(self.trials)}")
-        made = copy(self)  # pairs and rows are the same
-        made.trials, made._shared, made._made, made._place = trials, {}, {}, None
-        made._in_cells = self._cells()
-        return made
-
-    def _cells(self) -> dict[tuple[str, float], list[int]]:
+    def cells(self) -> dict[tuple[str, float], list[int]]:
         """Places by arm and rate."""
-        if self._in_cells is None:
-            self._in_cells = {}
+        if self._cells is None:
+            self._cells = {}
             for n, trial in enumerate(self.trials):
-                self._in_cells.setdefault((trial.arm, trial.rate), []).append(n)
-        return self._in_cells
+                self._cells.setdefault((trial.arm, trial.rate), []).append(n)
+        return self._cells
 
     def rates(self) -> list[float]:
         """All rates that there are trials of, ascending."""
-        return sorted({rate for _, rate in self._cells()})
+        return sorted({rate for _, rate in self.cells()})
 
     def cell(self, arm: str, rates: Iterable[float]) -> "Picked":
         """An arm's trials rate by rate, those of a rate in the order of the table."""
-        cells = self._cells()
+        cells = self.cells()
         return self.take([n for rate in rates for n in cells.get((arm, rate), ())])
 
     def take(self, places: Sequence[int]) -> "Picked":

@@ -89,9 +89,12 @@ class OfShared:
         return self.of(trial)
 
 
-def outcome_key(trial: Any) -> tuple[Any, ...]:
+_all_of = attrgetter(*Outcome.model_fields)
+
+
+def outcome_key(trial: Any) -> Any:
     """All of a trial's outcome. Raises ValueError for a void."""
-    return tuple(vars(outcome(trial)).values())
+    return _all_of(outcome(trial))
 
 
 def _flag(test: Callable[[Outcome], bool]) -> Column:

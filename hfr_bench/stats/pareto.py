@@ -85,7 +85,16 @@ def on_front(points: Floats) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
     better = points * np.array([-1.0, 1.0, 1.0])[None, :, None]  # now less is better throughout
     kept = np.ones((points.shape[0], points.shape[2]), dtype=np.bool_)
     for i, one in enumerate(better):
-        for j, other in enumerate(better):
-            if i != j:
-                kept[i] &= ~((other <= one).all(axis=0) & (other < one).any(axis=0))
+        for j, other in enumerate(better[:i]):
+            # Nowhere worse, and not everywhere as good from the other side: better somewhere.
+            ahead, behind = _nowhere_worse(one, other), _nowhere_worse(other, one)
+            kept[j] &= ~ahead | behind
+            kept[i] &= ~behind | ahead
     return kept
+
+
+def _nowhere_worse(one: Floats, other: Floats) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
+    """In which resamples one is not above the other in any of the three, shape (resamples,)."""
+    a, b, c = one <= other
+    made: np.ndarray[tuple[int, ...], np.dtype[np.bool_]] = a & b & c
+    return made

@@ -9,12 +9,13 @@ import time
 import duckdb
 import pytest
 
-from hfr_bench.lab import database
+from hfr_bench.lab import database, decode
 from hfr_bench.lab.analyse import analyse
 from hfr_bench.lab.database import COLUMNS, FILE, compact, connect
 from hfr_bench.lab.index import gather
 from hfr_bench.lab.ingest import Ingest
 from hfr_bench.lab.store import Store
+from hfr_bench.model.trial import TrialResult
 from hfr_bench.testing.experiments import planned, some_faults, write_all
 from hfr_bench.testing.results import KINDS
 
@@ -35,7 +36,15 @@ def report(folder, *, indexed=True, plan=PLAN):
 
 def facts(folder, store=None):
     store = store or Store(folder, indexed=True)
-    return gather(store, Ingest(PLAN.prereg, PLAN.rows, PLAN.schedule, KINDS))
+    found = gather(store, Ingest(PLAN.prereg, PLAN.rows, PLAN.schedule, KINDS))
+    return [whole(one) for one in found]
+
+
+def whole(one):
+    """Facts with the record of which an index keeps the like."""
+    result = one.checked.result
+    result = None if result is None else decode.full(TrialResult, result)
+    return one._replace(checked=one.checked._replace(result=result))
 
 
 def ask(folder, sql):
