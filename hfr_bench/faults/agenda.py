@@ -37,9 +37,11 @@ class Agenda:
     """
 
     def __init__(self, schedule: FaultSchedule) -> None:
-        self.counts = Counter((event.layer.value, event.kind) for event in schedule.events)
-        self.of_the_ledger = any(e.point.startswith(PREFIX) for e in schedule.events)
-        self.of_the_web = any(e.point.startswith((WEB, SITE)) for e in schedule.events)
+        counts = Counter([(event.layer, event.kind) for event in schedule.events])
+        self.counts = {(layer.value, kind): n for (layer, kind), n in counts.items()}
+        points = {event.point for event in schedule.events}
+        self.of_the_ledger = any(point.startswith(PREFIX) for point in points)
+        self.of_the_web = any(point.startswith((WEB, SITE)) for point in points)
         first = schedule.events[0] if schedule.design == FORK and schedule.events else None
         self.fork = first.injection_id if first else ""
         self._fork_layer = first.layer if first else None

@@ -23,7 +23,7 @@ from hfr_bench.faults.dialects import CHAT, speaks
 from hfr_bench.faults.expect import expected
 from hfr_bench.faults.ledgers import announced
 from hfr_bench.faults.reading import Attempt, Landing, Looks, Read, read
-from hfr_bench.faults.shape import answers, declared, lands, wire
+from hfr_bench.faults.shape import answers, lands, shape, wire
 from hfr_bench.model.breakage import DIALECT as HOST
 from hfr_bench.model.breakage import Break
 from hfr_bench.model.effects import Alter, Altered, Boundary, Forget, Late, Stale
@@ -180,11 +180,12 @@ class _Book:
         self.first: dict[str, Attempt] = {}
         self._met = met
         self._history = held.History()
-        late = [a.sent.operation_id for a, event in met if self._is_late(a, event)]
+        faulty = [(attempt, event) for attempt, event in met if event is not None]
+        late = [a.sent.operation_id for a, event in faulty if self._is_late(a, event)]
         self.landed: Mapping[str, Sequence[Landing]] = trace.set_aside(late)
         self._looks = trace.looks
         self.behind = held.next_of_its_write(trace.attempts) if late else {}
-        self._stale = any(isinstance(self._of(event), Stale) for _, event in met)
+        self._stale = any(isinstance(self._of(event), Stale) for _, event in faulty)
         self.stray = [
             f"{one.body.point}: a tool ran outside any attempt"
             for one in trace.ran
@@ -194,13 +195,7 @@ class _Book:
     def attempts(self) -> Iterator[tuple[Attempt, FaultEvent | None]]:
         """Each attempt in turn, with the event that it met: one that could take effect."""
         for attempt, event in self._met:
-            live = event
-            if event is not None and isinstance(self._of(event), Stale):
-                fresh = event.effect_lands is False or self.old(attempt) is None
-                live = None if fresh else event
-            elif isinstance(effect := self._of(event), Break):
-                touched = not hosts.untouched(effect, attempt, self.looks(attempt))
-                live = event if touched else None
+            live = event if event is None else self._live(attempt, event)
             if live is not None:
                 self.first.setdefault(live.injection_id, attempt)
                 last = attempt.line if attempt.last is None else attempt.last
@@ -208,6 +203,15 @@ class _Book:
             yield attempt, live
             if self._stale:
                 self._history.passed(attempt)
+
+    def _live(self, attempt: Attempt, event: FaultEvent) -> FaultEvent | None:
+        """The event, if it could take effect at an attempt that met it."""
+        effect, can = self._of(event), True
+        if isinstance(effect, Stale):
+            can = event.effect_lands is not False and self.old(attempt) is not None
+        elif isinstance(effect, Break):
+            can = not hosts.untouched(effect, attempt, self.looks(attempt))
+        return event if can else None
 
     def old(self, attempt: Attempt) -> str | None:
         """What a stale answer must be; None where none can be."""
@@ -217,14 +221,14 @@ class _Book:
         """How its container was found."""
         return self._looks.get(attempt.sent.operation_id) or Looks()
 
-    def _is_late(self, attempt: Attempt, event: FaultEvent | None) -> bool:
+    def _is_late(self, attempt: Attempt, event: FaultEvent) -> bool:
         """Whether its call runs, if at all, outside its attempt: held back, or halted."""
         effect, seen = self._of(event), attempt.seen
         halted = isinstance(effect, Break) and seen is not None and not seen.answered
         return halted or isinstance(effect, Late)
 
-    def _of(self, event: FaultEvent | None) -> object:
-        kind = None if event is None else self.terms.kinds.get(event.kind)
+    def _of(self, event: FaultEvent) -> object:
+        kind = self.terms.kinds.get(event.kind)
         return None if kind is None else kind.wire.get(_dialect(kind, Channel.TOOL))
 
 
@@ -297,7 +301,7 @@ def _met(
 ) -> list[tuple[Attempt, FaultEvent | None]]:
     """Each attempt with the event that must be live there; every layer has events of its own."""
     live: dict[int, FaultEvent | None] = {}
-    if agenda is None:
+    if agenda is None or not agenda.counts:  # nothing can be met
         return [(attempt, None) for attempt in attempts]
     forked: int | None = None
     # The layer of the fork first: events of the others wait for it.
@@ -340,7 +344,7 @@ def _mismatch(attempt: Attempt, event: FaultEvent, book: _Book) -> str:
     if isinstance(effect, Boundary | Altered | Break):
         problem = _held(effect, attempt, attempt.seen, book, event)
         return f"{where}: {problem}" if problem else ""
-    wanted = declared(event, kind, dialect, attempt.sent.timeout_us)
+    wanted = shape(effect, kind, attempt.sent.timeout_us)
     problem = match.misshapen(attempt, attempt.seen, wanted, terms, silent=answers(effect))
     if not problem and attempt.sent.channel is Channel.TOOL:
         problem = match.effect_mismatch(attempt, lands=lands(effect))

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from hfr_bench.faults.expect import Place
 from hfr_bench.model.terms import ClockKind
@@ -13,6 +13,10 @@ from hfr_bench.model.trace import (
     HostLooked,
     TraceEvent,
     UpstreamHit,
+)
+
+_READ = frozenset(
+    {"trial_started", "attempt_started", "attempt_ended", "effect", "upstream_hit", "host"}
 )
 
 
@@ -104,29 +108,37 @@ def read(events: Iterable[TraceEvent]) -> Read:
     virtual = False
     inside: Attempt | None = None
     for line, event in enumerate(events):
-        body = event.body
-        if body.type == "attempt_started":
+        body: Any = event.body
+        kind = body.type
+        if kind not in _READ:  # most lines
+            continue
+        if kind == "attempt_started":
             inside = Attempt(event, body, line)
             found.attempts.append(inside)
-        elif body.type == "attempt_ended":
+        elif kind == "attempt_ended":
             if inside is not None:
                 inside.end, inside.seen, inside.last = event, body, line
             inside = None
-        elif body.type == "effect":
-            if inside is not None:
-                inside.effects.append(body)
-            if inside is not None or body.actor != "user":
-                found.ran.append(Landing(body, inside, event.t_us))
-        elif body.type == "upstream_hit":
+        elif kind == "effect":
+            _ran(body, inside, event.t_us, found.ran)
+        elif kind == "upstream_hit":
             if inside is not None:
                 inside.hits.append(body)
             else:
                 found.stray.extend(_stray(body, virtual=virtual))
-        elif body.type == "host":
+        elif kind == "host":
             setattr(found.looks.setdefault(body.operation_id, Looks()), body.when, body)
-        elif body.type == "trial_started":
+        elif kind == "trial_started":
             virtual = body.clock == ClockKind.VIRTUAL
     return found._replace(virtual=virtual)
+
+
+def _ran(body: EffectExecuted, inside: Attempt | None, t_us: int, ran: list[Landing]) -> None:
+    """A tool ran; a user's own calls are nobody's attempt."""
+    if inside is not None:
+        inside.effects.append(body)
+    if inside is not None or body.actor != "user":
+        ran.append(Landing(body, inside, t_us))
 
 
 def _stray(hit: UpstreamHit, *, virtual: bool) -> list[str]:

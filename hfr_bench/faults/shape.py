@@ -84,7 +84,11 @@ def answers(effect: Effect) -> bool:
 
 def declared(event: FaultEvent, kind: KindSpec, dialect: str, timeout_us: int) -> Shape:
     """What the client must report at a coordinate where the event is live."""
-    effect = wire(event, kind, dialect)
+    return shape(wire(event, kind, dialect), kind, timeout_us)
+
+
+def shape(effect: Effect, kind: KindSpec, timeout_us: int) -> Shape:
+    """What an effect of a kind looks like to the client."""
     match effect:
         case Respond() | Discard():
             headers = {name.lower(): value for name, value in effect.headers.items()}

@@ -7,6 +7,7 @@ the observation points say whether it did that.
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from hfr_bench.faults.audit import Meeting
 from hfr_bench.lab.divergence import AGENT
@@ -30,19 +31,20 @@ def believed(events: Iterable[TraceEvent], meetings: Iterable[Meeting]) -> Belie
             found[met, ""] += 1
 
     for line, event in enumerate(events):
-        body = event.body
-        if body.type == "attempt_started":
+        body: Any = event.body
+        kind = body.type
+        if kind == "attempt_started":
             agents = body.purpose == AGENT
             if agents:
                 close()
                 met, told = _NOTHING, False
-        elif body.type == "attempt_ended":
+        elif kind == "attempt_ended":
             if agents and line in live:
                 met = live[line]
             elif line in live:  # a call made for the strategy: what it says next is about that
                 close()
                 met, told = _NOTHING, True
-        elif body.type == "decided" and body.fault_class is not None and not told:
+        elif kind == "decided" and not told and body.fault_class is not None:
             found[met, str(body.fault_class)] += 1
             told = True
     close()

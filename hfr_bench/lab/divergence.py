@@ -7,7 +7,7 @@ for something else: coordinates stay, content may not (DESIGN §5). Pure.
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from statistics import median_low
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from hfr_bench.lab.book import Outline, Outlines
 from hfr_bench.model.prereg import Preregistration
@@ -37,12 +37,13 @@ def path(events: Iterable[TraceEvent]) -> Course:
     place: dict[int, int] = {}
     failed = None
     for event in events:
-        body = event.body
-        if body.type == "attempt_started" and body.purpose == AGENT:
+        body: Any = event.body
+        kind = body.type
+        if kind == "attempt_started" and body.purpose == AGENT:
             if event.step not in asked:
                 place[event.step] = len(asked)
                 asked[event.step] = f"{body.point} {body.request_digest[:16]}"
-        elif body.type == "attempt_ended" and not body.answered and failed is None:
+        elif kind == "attempt_ended" and failed is None and not body.answered:
             # A read made for the strategy before the step's own attempt belongs to that step.
             failed = place.get(event.step, len(asked))
     return Course(tuple(asked.values()), failed)

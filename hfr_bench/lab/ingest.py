@@ -221,10 +221,11 @@ def models(events: Iterable[TraceEvent]) -> tuple[tuple[str, str, int], ...]:
     """Which models were asked, and under which names they answered, as the arm saw it."""
     asked, found = dict[tuple[int, int], str](), Counter[tuple[str, str]]()
     for event in events:
-        body = event.body
-        if body.type == "attempt_started":
+        body: Any = event.body
+        kind = body.type
+        if kind == "attempt_started":
             asked[event.step, event.attempt] = body.target
-        elif body.type == "attempt_ended" and body.returned_model:
+        elif kind == "attempt_ended" and body.returned_model:
             found[asked.get((event.step, event.attempt), ""), body.returned_model] += 1
     return tuple((*names, n) for names, n in sorted(found.items()))
 

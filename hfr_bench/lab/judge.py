@@ -6,7 +6,7 @@ Reads only truth records (the executed log) and the sealed task; never the strat
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from hfr_bench.lab.recorder import is_effect
 from hfr_bench.model.ledger import EscalationPacket
@@ -44,11 +44,12 @@ def judge_effects(
     fresh: list[EffectExecuted] = []
     repeats = lost = 0
     for event in events:
-        body = event.body
-        if body.type == "attempt_ended":
+        body: Any = event.body
+        kind = body.type
+        if kind == "attempt_ended" and fresh:
             lost += sum(_doubles(one) for one in fresh) if body.exception else 0
             fresh = []
-        if body.type != "effect" or body.actor == "user" or not body.level.writes:
+        if kind != "effect" or body.actor == "user" or not body.level.writes:
             continue
         fresh.append(body)
         if is_effect(body):

@@ -102,18 +102,19 @@ def _sorted(events: Iterable[TraceEvent]) -> _Sorted:
     read = _Sorted([], [], [], [])
     start: tuple[int, AttemptStarted] | None = None
     for event in events:
-        body = event.body
-        if body.type == "decided":
+        body: Any = event.body
+        kind = body.type
+        if kind == "decided":
             read.decided.append((event.step, body))
-        elif body.type == "attempt_started":
+        elif kind == "attempt_started":
             start = (event.step, body)
-        elif body.type == "attempt_ended":
+        elif kind == "attempt_ended":
             if start is not None:
                 read.pairs.append((*start, body))
             start = None
-        elif body.type == "escalated":
+        elif kind == "escalated":
             read.packets.append(body.packet)
-        elif body.type == "verified" and body.level == CheckLevel.AUTHORITY:
+        elif kind == "verified" and body.level == CheckLevel.AUTHORITY:
             read.reviews.append(body)
     return read
 

@@ -278,7 +278,10 @@ def _lines(path: Path) -> list[bytes]:
 
 
 def _split(raw: bytes) -> list[bytes]:
-    return raw.removesuffix(b"\n").split(b"\n") if raw else []
+    lines = raw.split(b"\n")
+    if not lines[-1]:  # behind the last newline, or nothing at all
+        lines.pop()
+    return lines
 
 
 def _chained(lines: Sequence[bytes], events: Sequence[TraceEvent]) -> bool:

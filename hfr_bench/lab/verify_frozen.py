@@ -77,7 +77,7 @@ def frozen_of(folder: Path, made_of: bytes) -> Frozen:
 def ingest_of(folder: Path, frozen: Frozen) -> Ingest:
     """What makes facts of the experiment's traces. Raises BadInputError without schedules."""
     book = frozen.book(folder)
-    return Ingest(frozen.prereg, frozen.plan, book.schedule, frozen.content.kinds)
+    return Ingest(frozen.prereg, frozen.plan, book.like, frozen.content.kinds)
 
 
 def _bytes(path: Path) -> bytes:

@@ -23,8 +23,8 @@ from hfr_bench.model.bundle import Chain
 from hfr_bench.model.terms import Channel
 from hfr_bench.model.trace import TraceEvent
 
-CHUNK = 64
-"""Traces that are read at one go, and what they say is handed on; some 5 MB."""
+CHUNK = 32
+"""Traces that are read at one go, and what they say is handed on; some 2 MB."""
 
 _INJECTION = re.compile(rb'"injection_id"\s*:\s*("(?:[^"\\]|\\.)*")')
 _ESCAPED = re.compile(rb"\\u00[2-7]")  # no writer of ours escapes what is printable
