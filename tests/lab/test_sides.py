@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hfr_bench.lab.analyse import analyse
-from hfr_bench.lab.sides import LINES, NOTHING, WHATS, aligned, cut, sides
+from hfr_bench.lab.sides import LINES, NOTHING, WHATS, aligned, cut, sides, traces
 from hfr_bench.lab.store import Store
 from hfr_bench.lab.timeline import Line, StepLines
 from hfr_bench.testing.experiments import planned, some_faults, write_all
@@ -63,6 +63,21 @@ def test_the_data_tells_both_trials_from_their_first_fault(reported):
         assert not faults or faults[0] == 0
         marks |= {data["what"][line[2]] for _, _, lines in trial["steps"] for line in lines}
     assert {"try", "seen", "fault", "effect"} <= marks <= set(WHATS)
+
+
+def test_no_other_trace_is_read_than_those_that_are_named(tmp_path):
+    plan = planned(("no_retry", "hfr"), tasks=6, rates=(0.0, 0.4), faults=some_faults)
+    write_all(tmp_path / "all", plan)
+    store = Store(tmp_path / "all")
+    made = analyse(plan.prereg, plan.lock, plan.rows, store, plan.schedule, KINDS)
+    names = traces(made)
+    assert 0 < len(names) < len(store.files())
+    for name in names:
+        (tmp_path / "some" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "some" / name).write_bytes((tmp_path / "all" / name).read_bytes())
+    told = sides(made, plan.rows, store, plan.schedule)
+    assert told.cases
+    assert sides(made, plan.rows, Store(tmp_path / "some"), plan.schedule) == told
 
 
 def test_arms_that_only_end_otherwise_part_where_they_decide_otherwise():
