@@ -44,6 +44,7 @@ def pages(report: Report, experiment: Experiment, *, drawn: bool = True) -> dict
     return {name: text.encode() for name, text in made.items()}
 
 
+@cache
 def environment() -> Environment:
     """What makes a report here."""
     return Environment(

@@ -73,14 +73,16 @@ def sides(
         budget: bytes.
     """
     planned = {row.trial.trial_id: row.trial.schedule_id for row in plan}
-    packed, cases = _Packed(), []
+    packed, cases, made = _Packed(), [], dict[str, Timeline | None]()
     for row, of in shown(report.disagreements):
         number = None
         if packed.size < budget:
             arms = (row.arm, of.ours.trial_id), (row.against, of.theirs.trial_id)
-            told = [_told(store, of, arm, schedules(planned[trial])) for arm, trial in arms]
-            both = [one for one in told if one is not None]
-            number = packed.add(both[0], both[1]) if len(both) == len(told) else None
+            for arm, trial in arms:
+                if trial not in made:  # many a trial is in several contrasts
+                    made[trial] = _told(store, of, arm, schedules(planned[trial]))
+            both = [one for _, trial in arms if (one := made[trial]) is not None]
+            number = packed.add(both[0], both[1]) if len(both) == len(arms) else None
         cases.append(Case(row, of, number))
     return Sides(packed.dumps(), tuple(cases)) if cases else NOTHING
 
