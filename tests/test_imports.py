@@ -119,6 +119,19 @@ def test_the_system_under_test_stands_alone():
     assert "asyncio" not in loaded
 
 
+@pytest.mark.parametrize(
+    ("module", "without"),
+    [
+        ("verify", {"duckdb", "http.client", "hfr_bench.recovery", "hfr_bench.lab.wire"}),
+        ("verify_help", {"numpy", "scipy", "duckdb", "http.client", "hfr_bench.lab.wire"}),
+        ("render_html", {"numpy", "scipy", "duckdb", "matplotlib", "hfr_bench.lab.wire"}),
+    ],
+)
+def test_what_verifies_a_bundle_loads_no_more_than_it_needs(module, without):
+    """Both processes of a verification begin with this; numbers are made in one of them."""
+    assert not _loaded_by(f"import hfr_bench.lab.{module}") & without
+
+
 def test_importing_the_package_does_nothing():
     ours = {name for name in _loaded_by("import hfr_bench") if name.startswith("hfr_bench")}
     assert ours == {"hfr_bench"}
