@@ -26,6 +26,7 @@ class Played:
     def __init__(self, lines: Iterable[Taped], digest: str) -> None:
         self.digest = digest
         self.parted = ""
+        self._unsaid = False
         self._lock = threading.Lock()
         self._left: dict[tuple[str, int, str], deque[Taped]] = {}
         self._costs: dict[_Place, int | None] = {}
@@ -46,6 +47,9 @@ class Played:
 
     def _seek(self, at: _Place, request_digest: str) -> tuple[Mark, Taped | None]:
         point, occurrence, _ = at
+        if self._unsaid and point not in OWN:
+            self._unsaid = False
+            return "missed", None
         if self.parted:
             return "", None
         if found := self._left.get((point, occurrence, request_digest)):
@@ -54,6 +58,17 @@ class Played:
             return "", None
         self.parted = f"{point} #{occurrence}"
         return "missed", None
+
+    def seek_for_user(self, at: _Place, request_digest: str) -> tuple[Mark, Taped | None]:
+        """As `seek`, for a user whom a model plays; no line of the trace tells of its calls.
+
+        So a miss is said of the agent's next request, which holds what that user then says.
+        """
+        mark, line = self.seek(at, request_digest)
+        if mark == "missed":
+            with self._lock:
+                self._unsaid = True
+        return mark, line
 
     def mark(self, at: _Place, *, answered: bool) -> Mark:
         """How an attempt stood to the prefix. `answered`: the model server, or its recording, did.
@@ -68,6 +83,16 @@ class Played:
         """What the answer that was found for an attempt had cost; None = unknown."""
         with self._lock:
             return self._costs.get(at)
+
+
+class ForUser:
+    """A prefix as the model that plays the user is held against it."""
+
+    def __init__(self, whole: Played) -> None:
+        self._whole = whole
+
+    def seek(self, at: _Place, request_digest: str) -> tuple[Mark, Taped | None]:
+        return self._whole.seek_for_user(at, request_digest)
 
 
 class Marks:

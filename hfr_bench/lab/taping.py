@@ -15,18 +15,20 @@ from dataclasses import replace
 from pathlib import Path
 
 from hfr_bench.errors import CassetteMissError
+from hfr_bench.faults.cursor import Cursor
 from hfr_bench.lab.journal import JournalError
-from hfr_bench.lab.prefix import Played
+from hfr_bench.lab.prefix import ForUser, Played
 from hfr_bench.model.attempt import Call, Observation
 from hfr_bench.model.cassette import Taped
 from hfr_bench.model.task import SealedTask
 from hfr_bench.model.trace import TrialStarted
 from hfr_bench.ports.calls import CallPort
-from hfr_bench.ports.injector import Scene
+from hfr_bench.ports.injector import Scene, WireInjector
 from hfr_bench.ports.llm import LlmBackend, ModelScope, request_body
 from hfr_bench.ports.tape import Prefix, heard, taped
 
 Keep = Callable[[Taped], None]
+_USER = ".user"
 
 
 class Tape:
@@ -42,9 +44,17 @@ class Tape:
         self._path = path
         self._marks = marks
 
-    def on(self, scene: Scene) -> Scene:
-        """The gateway's scene with what it keeps for the tape, and what it plays."""
-        return replace(scene, keep=self.keep, prefix=self._marks)
+    def enter(self, gateway: WireInjector, scene: Scene) -> str:
+        """Register a trial that keeps for the tape, and is played from it; returns its address."""
+        return gateway.enter(replace(scene, keep=self.keep, prefix=self._marks))
+
+    def leave(self, gateway: WireInjector, trial_id: str) -> None:
+        """Take the trial out of the gateway. Idempotent."""
+        gateway.leave(trial_id)
+
+    def user_url(self, upstream: str) -> str:
+        """Where the model that plays the trial's user is to be had."""
+        return upstream
 
     def told(self, start: TrialStarted) -> TrialStarted:
         """The trial's first line, with what plays its prefix."""
@@ -55,7 +65,7 @@ class Tape:
         return client
 
     def around_user(self, client: CallPort) -> CallPort:
-        """The client of a user that a model plays: no gateway is ever there."""
+        """The client of a user that a model plays, which no fault ever meets."""
         return client
 
     def end(self) -> str:
@@ -80,6 +90,8 @@ class Recording(Tape):
         self._lacking = lacking
         self._out = path
         self._bare = bare
+        self._inside: tuple[WireInjector, Scene] | None = None
+        self._user = ""
         self._lock = threading.Lock()
         self._kept: dict[tuple[str, int, int], Taped] = {}
         self._lines: dict[tuple[str, int, int], Taped] = {}
@@ -88,6 +100,32 @@ class Recording(Tape):
     def _take(self, line: Taped) -> None:
         with self._lock:
             self._kept[line.point, line.occurrence, line.attempt] = line
+
+    def enter(self, gateway: WireInjector, scene: Scene) -> str:
+        self._inside = (gateway, scene)
+        return super().enter(gateway, scene)
+
+    def leave(self, gateway: WireInjector, trial_id: str) -> None:
+        if self._user:
+            gateway.leave(f"{trial_id}{_USER}")
+            self._user = ""
+        super().leave(gateway, trial_id)
+
+    def user_url(self, upstream: str) -> str:
+        """With a prefix, the gateway: it alone knows when that ends. No fault is for a user."""
+        if self.prefix is None or self._inside is None:
+            return upstream
+        gateway, scene = self._inside
+        alone = replace(
+            scene,
+            trial_id=f"{scene.trial_id}{_USER}",
+            cursor=Cursor((), scene.cursor.layers, scene.cursor.met),
+            tell=lambda _: None,  # nobody's arm: no trace tells of its calls
+            keep=self.keep,
+            prefix=ForUser(self.prefix),
+        )
+        self._user = self._user or gateway.enter(alone)
+        return self._user
 
     def told(self, start: TrialStarted) -> TrialStarted:
         if self.prefix is None:
@@ -194,7 +232,7 @@ class ForUsers:
         tape = AT_WORK.tape
         if tape is None:
             return self._inner.client(base_url, scope)
-        client = self._inner.client(base_url, replace(scope, tape=tape.name))
+        client = self._inner.client(tape.user_url(base_url), replace(scope, tape=tape.name))
         return tape.around_user(client)
 
     def stop(self) -> None:

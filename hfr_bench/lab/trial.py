@@ -209,8 +209,8 @@ class _Run:
             scene = replace(self._scene(*TOOL_LAYERS), **around(world))
             tools = bench.tool_injector.wrap(tools, scene)
             healing.callback(bench.tool_injector.heal)
-            base_url = bench.gateway.enter(self._tape.on(self._scene(Layer.MODEL)))
-            healing.callback(bench.gateway.leave, trial.trial_id)
+            base_url = self._tape.enter(bench.gateway, self._scene(Layer.MODEL))
+            healing.callback(self._tape.leave, bench.gateway, trial.trial_id)
         else:
             base_url = bench.upstream
         client = self._tape.around(bench.backend.client(base_url, self._model_scope()))

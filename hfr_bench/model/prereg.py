@@ -309,7 +309,7 @@ class Preregistration(Record):
     _distinct = field_validator("seeds")(distinct)
 
     @model_validator(mode="after")
-    def _what_live_forks_cannot_have(self) -> Self:
+    def _no_live_forks_in_cohorts(self) -> Self:
         """Their trials are played what one calm trial of their task and seed was answered."""
         if self.faults.design != FORK or self.origin is not Origin.LIVE:
             return self
@@ -318,12 +318,6 @@ class Preregistration(Record):
                 f"cohorts: not with a live {FORK}: each trial is played what one trial without "
                 "faults was answered, and in a cohort it begins where others have left off. Leave "
                 "cohorts out, or rehearse it (origin: rehearsal)"
-            )
-        if any(suite.config.get("user") == "llm" for suite in self.suites):
-            raise ValueError(
-                f"suites: a user who is played by a model says something else in each trial of a "
-                f"live {FORK}, so none would come to its fork as the others do. Take the scripted "
-                "user, or design: sampled"
             )
         return self
 

@@ -349,7 +349,6 @@ def test_what_cannot_be_forked_live_is_refused(
     text = PREREG.replace("URL", provider.url)
     for more, words in (
         (("seeds:", "cohorts: {size: 2}\nseeds:"), "cohorts: not with a live fork"),
-        (("tasks: 1}", "tasks: 1, user: llm}"), "a user who is played by a model"),
     ):
         folder = tmp_path / words[:5]
         folder.mkdir()

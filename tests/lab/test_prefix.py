@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hfr_bench.lab.prefix import Played
+from hfr_bench.lab.prefix import ForUser, Marks, Played
 from hfr_bench.model.cassette import Taped
 from hfr_bench.ports.tape import heard, taped
 
@@ -60,6 +60,24 @@ def test_a_call_for_the_strategy_is_no_part_of_the_prefix() -> None:
     prefix = Played([line(1, b"a")], "d")
     assert prefix.seek(("model:compress", 1, 1), digest(b"c")) == ("", None)
     assert prefix.seek((POINT, 1, 1), digest(b"a"))[0] == "played"
+
+
+def test_where_the_user_parts_the_agents_next_request_says_so() -> None:
+    prefix = Played([line(1, b"a"), line(1, b"u", point="model:user")], "d")
+    user = ForUser(prefix)
+    assert user.seek(("model:user", 1, 1), digest(b"u"))[0] == "played"
+    assert prefix.seek((POINT, 1, 1), digest(b"a"))[0] == "played"
+    assert user.seek(("model:user", 2, 1), digest(b"u")) == ("missed", None)
+    assert prefix.seek(("model:compress", 1, 1), digest(b"c")) == ("", None)
+    assert prefix.seek((POINT, 2, 1), digest(b"a")) == ("missed", None)
+    assert prefix.seek((POINT, 3, 1), digest(b"a")) == ("", None)
+    assert user.seek(("model:user", 3, 1), digest(b"u")) == ("", None)
+
+
+def test_a_replay_is_told_the_recorded_marks() -> None:
+    marks = Marks([line(1, b"a").model_copy(update={"prefix": "missed"})])
+    assert marks.seek((POINT, 1, 1), digest(b"a")) == ("missed", None)
+    assert marks.seek((POINT, 2, 1), digest(b"a")) == ("", None)
 
 
 REQUESTS = st.tuples(st.integers(1, 3), st.sampled_from([b"a", b"b"]))

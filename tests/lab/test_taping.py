@@ -8,15 +8,17 @@ from typing import Any
 import pytest
 
 from hfr_bench.errors import CassetteMissError
+from hfr_bench.faults.cursor import Cursor
 from hfr_bench.lab.journal import JournalError
 from hfr_bench.lab.prefix import Played
 from hfr_bench.lab.taping import AT_WORK, ForUsers, Recording
 from hfr_bench.model.attempt import Call, Observation
 from hfr_bench.model.cassette import Taped
 from hfr_bench.model.terms import Channel
+from hfr_bench.ports.injector import Scene
 from hfr_bench.ports.llm import ModelScope, request_body
 from hfr_bench.ports.tape import heard, taped
-from hfr_bench.testing.fakes import FakeBackend, FakeClock
+from hfr_bench.testing.fakes import FakeBackend, FakeClock, FakeGateway
 
 AT = ("model:agent", 1, 1)
 
@@ -134,6 +136,28 @@ def test_an_answer_that_came_too_late_is_kept(tmp_path: Path) -> None:
     (made,) = lines(tmp_path / "x.jsonl")
     assert made.response is not None
     assert made.cost_microusd == 4
+
+
+def test_a_model_that_plays_the_user_is_played_its_prefix_by_the_gateway(tmp_path: Path) -> None:
+    gateway, met = FakeGateway(), set[str]()
+    told: list[Any] = []
+    scene = Scene("t", Cursor((), met=met), {}, FakeClock(), told.append)
+    plain = Recording("x", tmp_path / "x.jsonl", bare=False)
+    plain.enter(gateway, scene)
+    assert plain.user_url("up") == "up"
+    plain.leave(gateway, "t")
+    assert gateway.left == ["t"]
+    tape = Recording("x", tmp_path / "x.jsonl", bare=False, prefix=Played([], "d"))
+    assert "/t/t/" in tape.enter(gateway, scene)
+    assert "/t/t.user/" in tape.user_url("up")
+    assert tape.user_url("up") == tape.user_url("up")
+    inside = gateway.scenes["t.user"]
+    assert inside.cursor.met is met
+    assert (inside.keep, inside.cursor.events) == (tape.keep, ())
+    inside.tell(told)
+    assert told == []
+    tape.leave(gateway, "t")
+    assert gateway.left[1:] == ["t.user", "t"]
 
 
 def test_what_cannot_be_recorded_stops_the_run(tmp_path: Path) -> None:

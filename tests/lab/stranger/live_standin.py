@@ -43,12 +43,14 @@ class StandIn:
 class Provider:
     """The stand-in's service. `asked`: the headers and bodies of all requests.
 
-    `down`: so many requests it hangs up on before it answers again.
+    `down`: so many requests it hangs up on before it answers again. `user`: what tells a request
+    for the user's words; only with a single task.
     """
 
     def __init__(self):
         self.asked = []
         self.down = 0
+        self.user = b""
         self._tasks, self._desk = {}, None
         self._count = itertools.count(1)
         self._loop = LoopThread("provider")
@@ -61,6 +63,15 @@ class Provider:
         self._tasks = {one.opening: key for key, one in sealed.items()}
         tier = Tier(model=MODEL, success_rate=1.0, cost_microusd=0, latency_us=0)
         self._desk = Desk({MODEL: tier}, {key: cut(one) for key, one in sealed.items()})
+
+    def _as_user(self, messages, number):
+        """The task's opening, said otherwise each time; then goodbye."""
+        (opening,) = self._tasks
+        told = sum(message["role"] == "assistant" for message in messages)
+        text = "###STOP###" if told else f"{opening}~{number}"
+        message = {"role": "assistant", "content": text}
+        choice = {"index": 0, "message": message, "finish_reason": "stop"}
+        return web.json_response({"model": MODEL, "choices": [choice], "usage": {}})
 
     def close(self):
         if self._runner is not None:
@@ -75,13 +86,15 @@ class Provider:
             self.down -= 1
             request.transport.abort()
             return web.Response()
+        number = next(self._count)
+        if self.user and self.user in body:
+            return self._as_user(json.loads(body)["messages"], number)
         plain = re.sub(rb"~\d+", b"", body)
         opening = next(m["content"] for m in json.loads(plain)["messages"] if m["role"] == "user")
         suite, task = self._tasks[opening]
         at = {"suite": suite, "task": task, "seed": "1", "point": "model:agent"}
         at |= {"occurrence": "1", "attempt": "1"}
         reply = self._desk.answer({f"x-hfr-{name}": value for name, value in at.items()}, plain)
-        number = next(self._count)
         said = re.sub(rb'"call_(\w+)"', rb'"call_\1~%d"' % number, reply.body)
         said = b'{"system_fingerprint":"answer~%d",' % number + said.removeprefix(b"{")
         return web.Response(status=reply.status, body=said, content_type="application/json")
