@@ -21,6 +21,7 @@ from hfr_bench.cli.main import run
 from hfr_bench.lab.calm import is_calm
 from hfr_bench.lab.plan import calm_group
 from hfr_bench.lab.register import load, load_prereg
+from hfr_bench.lab.replay import replay
 from hfr_bench.lab.wire import Bench, Place
 from hfr_bench.model.cassette import Taped
 from hfr_bench.testing.bundled import rechain
@@ -224,18 +225,38 @@ def lose_all_but_the_calm_trial(folder: Path) -> None:
         cassette(trace).unlink()
 
 
-def test_a_miss_is_said_counted_and_answered_live(
-    ran: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    calm = calm_trace(ran)
-    lose_all_but_the_calm_trial(ran)
+def misled(folder: Path) -> None:
+    """Run all but the calm trial again, on a recording that lacks its second request."""
+    calm = calm_trace(folder)
+    lose_all_but_the_calm_trial(folder)
     first, second, *rest = lines(cassette(calm))
     changed = second.model_copy(update={"request_digest": "0" * 64})
     made = "".join(f"{line.dumps()}\n" for line in (first, changed, *rest)).encode()
     cassette(calm).write_bytes(made)
     said = hashlib.sha256(made).hexdigest()
     rechain(calm, lambda events: events[-1]["body"].update(cassette=said))
-    assert run(["run", str(ran)]) == 0
+    assert run(["run", str(folder)]) == 0
+
+
+@pytest.mark.slow
+def test_trials_that_parted_are_replayed_with_what_the_live_model_said(
+    ran: Path, tmp_path: Path
+) -> None:
+    misled(ran)
+    found = replay(load(ran), tmp_path / "out")
+    assert found.parted  # the calm trial's own recording was altered
+    assert all("seed 8, 0, " in one for one in found.parted)
+    again = sorted((tmp_path / "out").glob("trials/*/r1/*.jsonl"))
+    marks = [[hit.get("prefix", "") for hit in hits(trace)] for trace in again]
+    assert sum("missed" in one for one in marks) == sum(
+        "missed" in [hit.get("prefix") for hit in hits(trace)] for trace in others(ran)
+    )
+
+
+def test_a_miss_is_said_counted_and_answered_live(
+    ran: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    misled(ran)
     parted = [
         trace for trace in others(ran) if any(h.get("prefix") == "missed" for h in hits(trace))
     ]
