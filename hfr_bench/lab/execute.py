@@ -10,16 +10,17 @@ from typing import Literal, NamedTuple
 from hfr_bench import __version__, plugins
 from hfr_bench.errors import BadInputError, InfrastructureError
 from hfr_bench.lab import runlog
-from hfr_bench.lab.calm import check_recorded_calm, is_calm
+from hfr_bench.lab.calm import check_recorded_calm, is_calm, live_fork
 from hfr_bench.lab.canary import planted
 from hfr_bench.lab.clock import make_clock
 from hfr_bench.lab.journal import Durability, archive
 from hfr_bench.lab.looks import open_rows
 from hfr_bench.lab.meter import CostMeter, spent
+from hfr_bench.lab.prefixed import unpaid
 from hfr_bench.lab.register import TRIALS, Experiment, check_content, check_sources
 from hfr_bench.lab.runlock import only_one
 from hfr_bench.lab.standing import Job, Standing, standing
-from hfr_bench.lab.store import Store
+from hfr_bench.lab.store import Store, TrialFile
 from hfr_bench.lab.together import Together
 from hfr_bench.lab.trial import InterruptedTrialError, run_trial
 from hfr_bench.lab.wire import Bench, Place, WorkerScope
@@ -215,8 +216,8 @@ def _rounds(
         if not meter.start(len(jobs)):
             return []
         done = []
-        for result in _played(scope, jobs, options.durability):
-            meter.end(result)
+        for job, result in zip(jobs, _played(scope, jobs, options.durability), strict=False):
+            meter.end(result, _unpaid(experiment, job))
             done.append(result)
         meter.leave(len(jobs) - len(done))
         return done
@@ -316,7 +317,21 @@ def _meter(experiment: Experiment, options: Options) -> CostMeter:
     bound = options.max_cost_usd
     if bound is None:
         return CostMeter(0)
-    store = Store(experiment.path)
-    results = [r for file in store.files() if (r := store.check(file).result) is not None]
+    store, forked, played = Store(experiment.path), live_fork(experiment.prereg), 0
+    results = []
+    for file in store.files():
+        reading = store.read(file)
+        if (result := reading.checked.result) is not None:
+            results.append(result)
+            played += unpaid(reading.events) if forked else 0
     each = experiment.prereg.limits.max_cost_usd or 0.0
-    return CostMeter(spent(store, results), round(bound * 1e6), round(each * 1e6))
+    return CostMeter(spent(store, results) - played, round(bound * 1e6), round(each * 1e6))
+
+
+def _unpaid(experiment: Experiment, job: Job) -> int:
+    """What a live fork's trial that has ended was charged and did not cost, micro-dollars."""
+    if not live_fork(experiment.prereg):
+        return 0
+    trial = job.row.trial
+    file = TrialFile(job.path, trial.pair_group, job.round_no, trial.arm)
+    return unpaid(Store(experiment.path).read(file).events)

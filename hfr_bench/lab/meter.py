@@ -1,9 +1,10 @@
 """What an experiment has cost so far, and the bound that may stop it early.
 
 Counted is every cent that a trace records: finished trials of all rounds (voids, too) and what
-interrupted ones had spent. Under a bound a trial starts only if it cannot break it: for each trial
-at work the registered `limits.max_cost_usd` is set aside, or, where none is registered, the most
-that one trial has cost so far.
+interrupted ones had spent; not what a live fork's trials were charged for answers that were played
+to them, which nobody paid again. Under a bound a trial starts only if it cannot break it: for each
+trial at work the registered `limits.max_cost_usd` is set aside, or, where none is registered, the
+most that one trial has cost so far.
 """
 
 import json
@@ -47,17 +48,21 @@ class CostMeter:
         with self._lock:
             self._at_work -= trials
 
-    def end(self, result: TrialResult) -> None:
-        """A trial that was started has ended."""
+    def end(self, result: TrialResult, unpaid_microusd: int = 0) -> None:
+        """A trial that was started has ended.
+
+        `unpaid_microusd`: of its cost, what was charged for answers of a recording.
+        """
         with self._lock:
             self._at_work -= 1
             if result.cost_microusd is None:
                 if self._bound is not None and not self.stopped:
                     self.stopped = "--max-cost-usd: a trial's cost is unknown (a price is missing)"
                 return
-            self.spent_microusd += result.cost_microusd
+            paid = result.cost_microusd - unpaid_microusd
+            self.spent_microusd += paid
             if not self._registered:
-                self._each = max(self._each, result.cost_microusd)
+                self._each = max(self._each, paid)
 
 
 def spent(store: Store, results: Iterable[TrialResult]) -> int:

@@ -56,6 +56,11 @@ def prefixed(events: Sequence[TraceEvent]) -> Prefixed:
     return Prefixed(asked, played, missed, cost if known else None, digest, recorded)
 
 
+def unpaid(events: Sequence[TraceEvent]) -> int:
+    """What a trial was charged for what it was played, micro-dollars; unknown prices: nothing."""
+    return prefixed(events).cost_microusd or 0
+
+
 class Went(NamedTuple):
     """A trial as planned, and what it was played.
 

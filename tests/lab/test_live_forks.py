@@ -43,9 +43,14 @@ arms:
 controls: {injector_removed: true, a_a: true}
 limits: {model_timeout_s: 2, tool_timeout_s: 0.5, max_steps: 20}
 human: {delay_s: 0}
+tool_price: {cost_usd: 0}
 void_rounds: 1
 analysis: {baseline: no_retry, resamples: 200}
 """
+
+
+BOUND = 310
+"""Micro-dollars, of which an answer costs 7."""
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +68,8 @@ def live(frozen: Path, tmp_path_factory: pytest.TempPathFactory, provider: Any) 
     """Run whole; never changed by a test."""
     made = Path(shutil.copytree(frozen, tmp_path_factory.mktemp("live") / "live"))
     before = len(provider.asked)
-    assert run(["run", str(made), "-n", "2"]) == 0
+    # Less than what all trials are charged together, and more than what was paid.
+    assert run(["run", str(made), "--max-cost-usd", str(BOUND / 1e6)]) == 0
     provider.asked_by_live = len(provider.asked) - before
     return made
 
@@ -200,6 +206,13 @@ def test_the_model_is_asked_for_nothing_that_is_recorded(live: Path, provider: A
     alone = sum(len(lines(cassette(trace))) for trace in removed)
     assert len(removed) == 1
     assert provider.asked_by_live == len(asked) + alone
+
+
+def test_the_bound_on_money_counts_what_was_paid(live: Path) -> None:
+    every = [*live.glob("trials/*/r1/*.jsonl")]
+    charged = sum(bodies(trace)[-1]["result"]["cost_microusd"] for trace in every)
+    played = sum(hit.get("prefix") == "played" for trace in every for hit in hits(trace))
+    assert charged - 7 * played < BOUND < charged
 
 
 @pytest.mark.slow
