@@ -94,7 +94,7 @@ def analyse(
         notes=notes(prereg, rows, chosen, checked, audited, tasks, last(store.folder)),
         **estimated,
         **_claims((prereg, lock, stage), estimated, sound, table, drawn, rows, outlines),
-        anytime=anytime(confirmatory(prereg, lock), rows, main, chosen.dropped, stage, sound),
+        anytime=anytime(confirmatory(prereg, lock), rows, main, chosen.dropped, stage, **sound),
         audit=audits,
         **further(prereg, setting, ran, table),
         **by_kind(prereg, setting, singles(ran, outlines, kinds, table), kinds, mixes),

@@ -35,7 +35,9 @@ def anytime(
     main: Iterable[TrialResult],
     dropped: Collection[str],
     stage: Stage | None = None,
-    sound: tuple[bool, bool] = (True, True),
+    *,
+    complete: bool = True,
+    valid: bool = True,
 ) -> tuple[AnytimeRow, ...]:
     """The rows, in the order of the claims.
 
@@ -48,9 +50,8 @@ def anytime(
         main: graded trials of complete pair groups, controls left out.
         dropped: pair groups that were void in every round; their trials are not waited for.
         stage: the registered look that this is, if looks are; its level is the experiment's.
-        sound: whether it is complete, and valid.
+        complete, valid: whether the experiment is.
     """
-    complete, valid = sound
     claims = [claim for claim in prereg.hypotheses if claim.metric in BOUNDED]
     due = complete or stage is None
     if prereg.cohorts is not None or not (claims and valid and due):

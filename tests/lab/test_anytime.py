@@ -53,9 +53,9 @@ def test_only_the_first_whole_tasks_count():
     plan = experiment(tasks=30)
     main = [one for one in trials(plan, lambda _: True)
             if (one.task_id, one.arm, one.rate) != ("t8", "hfr", 0.2)]  # fmt: skip
-    (row,) = anytime(plan.prereg, plan.rows, main, (), sound=(False, True))
+    (row,) = anytime(plan.prereg, plan.rows, main, (), complete=False)
     assert (row.tasks, row.of) == (7, 30)
-    (row,) = anytime(plan.prereg, plan.rows, main[8:], (), sound=(False, True))
+    (row,) = anytime(plan.prereg, plan.rows, main[8:], (), complete=False)
     assert (row.tasks, row.difference, row.low, row.holds) == (0, None, None, False)
 
 
@@ -77,19 +77,19 @@ def test_all_claims_hold_together_and_only_shares_have_bounds():
     assert first.low == low[-1]
 
 
-@pytest.mark.parametrize(("sound", "told"), [((True, True), True), ((False, True), False)])
-def test_between_registered_looks_nothing_is_told(sound, told):
+@pytest.mark.parametrize("complete", [True, False])
+def test_between_registered_looks_nothing_is_told(complete):
     plan = experiment(stopping_rule=OBrienFleming(kind="obrien_fleming", looks=2))
     stage = stages(plan.prereg, plan.rows)[0]
     main = trials(plan, lambda _: True)
-    found = anytime(plan.prereg, stage.rows, main, (), stage, sound)
-    assert bool(found) == told
-    assert not told or found[0].tasks == found[0].of == 30
+    found = anytime(plan.prereg, stage.rows, main, (), stage, complete=complete)
+    assert bool(found) == complete
+    assert not complete or found[0].tasks == found[0].of == 30
 
 
 def test_nothing_is_told_of_what_is_not_valid():
     plan = experiment()
-    assert anytime(plan.prereg, plan.rows, [], (), sound=(True, False)) == ()
+    assert anytime(plan.prereg, plan.rows, [], (), valid=False) == ()
 
 
 def test_an_unfinished_experiment_shows_it_on_the_first_page(tmp_path):

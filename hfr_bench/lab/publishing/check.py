@@ -19,8 +19,8 @@ import yaml
 
 from hfr_bench.errors import BadInputError
 from hfr_bench.lab import seal
-from hfr_bench.lab.bundle import environment
 from hfr_bench.lab.database import connect
+from hfr_bench.lab.pages import environment
 from hfr_bench.lab.publishing import linked, twin
 from hfr_bench.lab.publishing.layout import BUNDLE, How, around, link
 from hfr_bench.lab.scan import Scanner
