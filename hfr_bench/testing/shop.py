@@ -9,7 +9,6 @@
 """
 
 import json
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -18,8 +17,6 @@ from hfr_bench.model.attempt import Observation
 from hfr_bench.model.prereg import SourcePin, SuiteSelection
 from hfr_bench.model.record import digest
 from hfr_bench.model.task import (
-    ExpectedEffect,
-    FaultPoint,
     OracleStep,
     Probe,
     ReconcileContract,
@@ -27,11 +24,12 @@ from hfr_bench.model.task import (
     TaskSpec,
     ToolSpec,
 )
-from hfr_bench.model.terms import Landed, Layer, SideEffect
+from hfr_bench.model.terms import Landed, SideEffect
 from hfr_bench.model.trial import Grade
 from hfr_bench.ports.sandbox import Sandbox
 from hfr_bench.ports.suite import Execution, UserAct
 from hfr_bench.ports.user import UserTurn
+from hfr_bench.testing import halves
 
 SUITE = "shop"
 
@@ -258,45 +256,9 @@ def oracles(n: int) -> dict[str, tuple[OracleStep, ...]]:
 
 def task(task_id: str, deadline_s: float = 600.0) -> TaskSpec:
     """The public half: the same tools for every task."""
-    points = [FaultPoint(point="model:agent", layer=Layer.MODEL, target="agent")]
-    for tool in TOOLS:
-        points.append(
-            FaultPoint(
-                point=f"tool:{tool.name}", layer=Layer.TOOL, target=tool.name, level=tool.level
-            )
-        )
-        if tool.reconcile:
-            points += [
-                FaultPoint(point=f"{why}:{tool.name}", layer=Layer.TOOL, target="look")
-                for why in ("prepare", "reconcile")
-            ]
-    return TaskSpec(
-        task_id=task_id,
-        suite=SUITE,
-        prompt="Keep shop.",
-        stratum=SUITE,
-        deadline_s=deadline_s,
-        tools=TOOLS,
-        fault_points=tuple(points),
-        source_digest=digest(task_id),
-    )
+    return halves.public(SUITE, task_id, "Keep shop.", TOOLS, deadline_s)
 
 
 def sealed(task_id: str, steps: Sequence[OracleStep]) -> SealedTask:
     """The sealed half: the writes of the oracle are the expected effects."""
-    specs = {tool.name: tool for tool in TOOLS}
-    counts = Counter(
-        (specs[step.tool].natural_key(step.arguments), step.tool)
-        for step in steps
-        if step.actor == "agent" and specs[step.tool].level.writes
-    )
-    return SealedTask(
-        task_id=task_id,
-        suite=SUITE,
-        opening="Please serve me.",
-        oracle=tuple(steps),
-        say=("Done.",),
-        expected=tuple(
-            ExpectedEffect(natural_key=key, tool=tool, count=n) for (key, tool), n in counts.items()
-        ),
-    )
+    return halves.sealed(SUITE, task_id, "Please serve me.", TOOLS, steps)

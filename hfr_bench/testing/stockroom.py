@@ -21,8 +21,6 @@ from hfr_bench.model.breakage import Breakage
 from hfr_bench.model.prereg import SourcePin, SuiteSelection
 from hfr_bench.model.record import digest
 from hfr_bench.model.task import (
-    ExpectedEffect,
-    FaultPoint,
     OracleStep,
     Probe,
     ReconcileContract,
@@ -30,12 +28,13 @@ from hfr_bench.model.task import (
     TaskSpec,
     ToolSpec,
 )
-from hfr_bench.model.terms import Landed, Layer, SideEffect
+from hfr_bench.model.terms import Landed, SideEffect
 from hfr_bench.model.trial import Grade
 from hfr_bench.ports.exposure import Exposure, mark
 from hfr_bench.ports.sandbox import FaultyHost, HostCommand, ImageSpec, Sandbox, ToolHost
 from hfr_bench.ports.suite import Execution, UserAct
 from hfr_bench.shell.client import Shell, command
+from hfr_bench.testing import halves
 from hfr_bench.testing.shop import ShopUser, agent_step
 
 SUITE = "stockroom"
@@ -264,42 +263,9 @@ def bookings(tool: str, n: int) -> tuple[OracleStep, ...]:
 
 def task(task_id: str, deadline_s: float = 3600.0) -> TaskSpec:
     """The public half: the same tools for every task."""
-    points = [FaultPoint(point="model:agent", layer=Layer.MODEL, target="agent")]
-    for tool in TOOLS:
-        point = f"tool:{tool.name}"
-        points.append(FaultPoint(point=point, layer=Layer.TOOL, target=tool.name, level=tool.level))
-        if tool.reconcile:
-            points += [
-                FaultPoint(point=f"{why}:{tool.name}", layer=Layer.TOOL, target="read_book")
-                for why in ("prepare", "reconcile")
-            ]
-    return TaskSpec(
-        task_id=task_id,
-        suite=SUITE,
-        prompt="Keep the book.",
-        stratum=SUITE,
-        deadline_s=deadline_s,
-        tools=TOOLS,
-        fault_points=tuple(points),
-        source_digest=digest(task_id),
-    )
+    return halves.public(SUITE, task_id, "Keep the book.", TOOLS, deadline_s)
 
 
 def sealed(task_id: str, steps: Sequence[OracleStep]) -> SealedTask:
     """The sealed half: the bookings of the oracle are the expected effects."""
-    specs = {tool.name: tool for tool in TOOLS}
-    counts = Counter(
-        (specs[step.tool].natural_key(step.arguments), step.tool)
-        for step in steps
-        if step.tool in _WRITES
-    )
-    return SealedTask(
-        task_id=task_id,
-        suite=SUITE,
-        opening="Please book.",
-        oracle=tuple(steps),
-        say=("Done.",),
-        expected=tuple(
-            ExpectedEffect(natural_key=key, tool=tool, count=n) for (key, tool), n in counts.items()
-        ),
-    )
+    return halves.sealed(SUITE, task_id, "Please book.", TOOLS, steps)
