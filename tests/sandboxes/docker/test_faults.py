@@ -52,10 +52,18 @@ def test_a_paused_host_meets_its_timeout_and_is_removed(sandbox: Any, echo: Any,
 def test_one_process_is_paused(sandbox: Any, probe: Any, do: Any) -> None:
     host = sandbox.start(probe())
     pid = do(host, CHILD)
+
+    def state() -> Any:
+        """It stops, and sleeps again, only when it is next given a processor."""
+        deadline = time.monotonic() + 10
+        while (seen := do(host, STATE.format(pid))) == "R" and time.monotonic() < deadline:
+            pass
+        return seen
+
     host.inflict(Pause("a worker"))
-    assert do(host, STATE.format(pid)) == "T"
+    assert state() == "T"
     host.heal()
-    assert do(host, STATE.format(pid)) == "S"
+    assert state() == "S"
 
 
 def test_one_process_is_killed_and_the_host_lives(sandbox: Any, probe: Any, do: Any) -> None:

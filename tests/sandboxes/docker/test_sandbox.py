@@ -29,12 +29,16 @@ def test_it_does_what_every_sandbox_must(make: Any, echo: Any, warm: int) -> Non
 
 @docker
 def test_a_trial_costs_less_than_a_second_beyond_its_work(sandbox: Any, echo: Any) -> None:
+    """The quickest of a few: other work on the machine only adds to it."""
     sandbox.start(echo()).close()  # once: the image is made
-    began = time.monotonic()
-    host = sandbox.start(echo())
-    host.request("echo", {"text": "x"}, 30)
-    host.close()
-    assert time.monotonic() - began < 1
+    took_s = []
+    while len(took_s) < 8 and min(took_s, default=1.0) >= 1:
+        began = time.monotonic()
+        host = sandbox.start(echo())
+        host.request("echo", {"text": "x"}, 30)
+        host.close()
+        took_s.append(time.monotonic() - began)
+    assert min(took_s) < 1
 
 
 @docker
