@@ -301,7 +301,7 @@ def _few(metric: Metric, num: Floats, den: Floats) -> bool:
 def _bootstrapped(measured: Measured, den: Floats, setting: Setting) -> dict[str, Any]:
     """low, high, method and note of an arm's own value."""
     one, value = measured.sample, measured.value
-    if value is not None and far_out(one, value, len(setting.counts), setting.level):
+    if value is not None and far_out(one, value, len(setting.counts)):
         return {"method": "none", "note": FAR_OUT}
     units = int(np.count_nonzero(den))
     return bootstrapped(one.metric, measured.resampled, units, setting.level)
@@ -310,9 +310,7 @@ def _bootstrapped(measured: Measured, den: Floats, setting: Setting) -> dict[str
 def paired_bounds(ours: Measured, theirs: Measured, setting: Setting) -> dict[str, Any]:
     """low, high, method and note of a resampled difference; both arms must bear an interval."""
     for arm in (ours, theirs):
-        if arm.value is not None and far_out(
-            arm.sample, arm.value, len(setting.counts), setting.level
-        ):
+        if arm.value is not None and far_out(arm.sample, arm.value, len(setting.counts)):
             return {"method": "none", "note": FAR_OUT}
     with np.errstate(invalid="ignore"):
         difference = ours.resampled - theirs.resampled

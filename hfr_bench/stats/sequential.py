@@ -124,7 +124,7 @@ def _farthest(spread: Floats, cost: float) -> Floats:
         cost: -log of one side's error.
     """
     psi = -np.log1p(-_BETS) - _BETS
-    low = np.zeros_like(spread)
+    low: Floats = np.zeros_like(spread)
     high: Floats = (cost + np.log(_BETS.size) + psi[0] * spread) / _BETS[0]
     for _ in range(50):
         middle = (low + high) / 2

@@ -67,8 +67,8 @@ def test_money_is_flipped_at_random():
 @pytest.mark.parametrize("direction", ["greater", "less", "equal"])
 def test_with_a_margin_the_test_agrees_with_the_interval(metric, direction):
     rng = np.random.default_rng(7)
-    a = made("a", [GOOD if rng.random() < 0.8 else BAD for _ in range(240)], seeds=3)
-    b = made("b", [GOOD if rng.random() < 0.7 else BAD for _ in range(240)], seeds=3)
+    a = made("a", [GOOD if rng.random() < 0.8 else BAD for _ in range(660)], seeds=3)
+    b = made("b", [GOOD if rng.random() < 0.7 else BAD for _ in range(660)], seeds=3)
     a = [t.model_copy(update={"attempts": 2 + n % 4, "cost_microusd": 900 + n, "latency_us": n * n})
          for n, t in enumerate(a)]  # fmt: skip
     where = setting(a, b)
