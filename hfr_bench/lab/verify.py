@@ -43,7 +43,10 @@ WORD: tuple[tuple[str, ...], ...] = (
             "that was published (--expect)"
         ),
     ),
-    ("the dates: they are by its own clock, but for a timestamp that was checked",),
+    (
+        "the dates: they are by its own clock, but for a timestamp that was checked",
+        "the versions of suites and of prices that the lock names",
+    ),
     (
         (
             "that the fault points in content.json are those of the suite's tasks; they give the "
