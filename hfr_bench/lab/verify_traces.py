@@ -100,7 +100,7 @@ class Reader:
 
 def _injections(data: bytes) -> list[bytes]:
     """Every injection that is named, as JSON. Whoever escapes a key's letters does not hide it."""
-    if _ESCAPED.search(data):
+    if b"\\u00" in data and _ESCAPED.search(data):
         data = b"\n".join(map(_plain, data.split(b"\n")))
     return _INJECTION.findall(data)
 
