@@ -8,6 +8,7 @@ Nothing is believed that can be recomputed; docs/bundle.md says what no level ca
 import json
 import re
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from itertools import zip_longest
 from math import isclose
@@ -67,6 +68,7 @@ WORD: tuple[tuple[str, ...], ...] = (
 """What each level leaves to the word of whoever made the bundle."""
 
 _NEAR = 1e-9
+_NUMBER = re.compile(rb"\d+(?:\.\d+)?")
 _LACKS = " is not there"
 
 
@@ -298,9 +300,7 @@ def _pages(work: Work, made: dict[str, bytes]) -> Iterator[Check]:
             alike = alike and by is not None and by.packages == here.packages
         detail = f"line {_first_difference(said, text)} differs"
         if not alike:
-            told = "its words and numbers are that report's, its drawings were not compared"
-            detail = told if _undrawn(said) == _undrawn(text) else "not compared"
-            detail = f"made by other versions: {detail}"
+            detail = f"made by other versions: {_unlike(_undrawn(said), _undrawn(text))}"
         yield Check(level=3, check=title, ok=False if alike else None, detail=detail)
 
 
@@ -312,6 +312,20 @@ def _undrawn(page: bytes) -> bytes:
     """A page without its style and what its figures draw; what they show in words is kept."""
     page = re.sub(rb"<style>.*?</style>", b"", page, flags=re.DOTALL)
     return re.sub(rb"<svg.*?(<title.*?</desc>).*?</svg>", rb"\1", page, flags=re.DOTALL)
+
+
+def _unlike(said: bytes, made: bytes) -> str:
+    """What can be told of a page (`_undrawn`) that another version laid out otherwise.
+
+    It has hardly other numbers to show: how many it has that the one made here does not.
+    """
+    if said == made:
+        return "its words and numbers are that report's, its drawings were not compared"
+    one, other = (Counter(_NUMBER.findall(text)) for text in (said, made))
+    if not (strange := list((one - other).elements())):
+        return "not compared"
+    first = strange[0].decode()
+    return f"not compared, and {len(strange)} numbers in it are not in the one made here ({first})"
 
 
 def _first_difference(said: bytes, made: bytes) -> int:

@@ -172,6 +172,13 @@ def test_a_page_of_another_version_is_not_compared_and_the_verdict_says_so(forge
     found = verify(forged)
     assert found.verified
     assert "report.md shows that report: cannot be told" in verdict(found)
+    assert "numbers in it" not in verdict(found)
+    with (forged / "report.md").open("a") as page:
+        page.write("hfr succeeds in 99.87 %\n")
+    reseal(forged)
+    assert "not compared, and 1 numbers in it are not in the one made here (99.87)" in verdict(
+        verify(forged)
+    )
 
 
 def test_numbers_are_compared_as_what_they_are():
