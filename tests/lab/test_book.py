@@ -7,9 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hfr_bench.errors import BadInputError
-from hfr_bench.lab.book import ScheduleBook, read_book
+from hfr_bench.lab.book import Onset, ScheduleBook, read_book
 from hfr_bench.model.record import digest
-from hfr_bench.model.schedule import FaultSchedule
+from hfr_bench.model.schedule import FaultEvent, FaultSchedule
+from hfr_bench.model.terms import Layer
 
 
 def schedule(name: str, task: str = "t") -> FaultSchedule:
@@ -71,3 +72,25 @@ def test_a_folder_is_read_file_by_file(tmp_path: Path) -> None:
 def test_an_empty_folder_says_what_to_do(tmp_path: Path) -> None:
     with pytest.raises(BadInputError, match="run `hfr-bench freeze` first"):
         read_book(tmp_path)
+
+
+def test_an_outline_tells_where_the_events_begin() -> None:
+    events = (
+        FaultEvent(injection_id="1", layer=Layer.TOOL, kind="lost", point="tool:é",
+                   occurrence=2, attempt=3, effect_lands=True),
+        FaultEvent(injection_id="2", layer=Layer.MODEL, kind="busy", point="m", occurrence=1),
+    )  # fmt: skip
+    made = schedule("a").model_copy(update={"events": events})
+    found = ScheduleBook([made.dumps()]).outline("a").events
+    names = Onset.__struct_fields__
+    assert [[getattr(e, n) for n in names] for e in found] == [
+        [getattr(e, n) for n in names] for e in events
+    ]
+
+
+def test_an_outline_of_nothing_or_of_a_damaged_line_is_told_like_the_whole() -> None:
+    book = ScheduleBook([schedule("a").dumps()[:-20]])
+    with pytest.raises(BadInputError, match="'a' cannot be read"):
+        book.outline("a")
+    with pytest.raises(BadInputError, match="'c' is not among the frozen ones"):
+        book.outline("c")

@@ -140,3 +140,53 @@ def test_equal_outcomes_are_worked_out_once():
     assert len(calls) == 2
     assert all(a != b for a, b in pairwise(column.tolist()))
     assert column.dtype == np.int64
+
+
+RATED = st.lists(
+    st.builds(
+        result,
+        arm=st.sampled_from("ab"),
+        task=st.sampled_from(["t1", "t2"]),
+        rate=st.sampled_from([0.0, 0.1]),
+        latency_us=st.integers(0, 9),
+    ),
+    max_size=8,
+)
+
+
+@settings(max_examples=25)
+@given(RATED, st.sampled_from(([0.0], [0.1], [0.1, 0.0], [0.3], [])))
+def test_a_cell_is_an_arms_trials_rate_by_rate(trials, rates):
+    table = Columns(trials)
+    for arm in "abc":
+        wanted = [one for rate in rates for one in trials if (one.arm, one.rate) == (arm, rate)]
+        assert list(map(id, table.cell(arm, rates))) == list(map(id, wanted))
+        assert table.cell(arm, rates).tasks() == len({one.task_id for one in wanted})
+    assert table.rates() == sorted({one.rate for one in trials})
+
+
+@settings(max_examples=25)
+@given(RATED)
+def test_a_table_beside_another_knows_where_its_trials_belong(trials):
+    table = Columns(trials)
+    more = Columns([Judged(one, Measures(), None) for one in trials], beside=table)
+    alone = Columns(list(more.trials))
+    assert (more.pair_keys, more.pairs.tolist()) == (alone.pair_keys, alone.pairs.tolist())
+    assert [one.result for one in more.cell("a", [0.1])] == list(table.cell("a", [0.1]))
+    held_beside = more.cell("a", [0.0, 0.1])
+    for metric in FURTHER.values():
+        assert held_beside.filled(metric.den).tolist() == [
+            metric.den(one) or 0 for one in held_beside
+        ]
+
+
+@settings(max_examples=25)
+@given(RATED, st.data())
+def test_what_is_taken_of_picked_trials_is_of_the_same_table(trials, data):
+    table = Columns(trials)
+    a, b = table.cell("a", [0.0, 0.1]), table.cell("b", [0.0, 0.1])
+    both = a.and_then(b)
+    assert list(both) == [*a, *b]
+    mask = np.array(data.draw(st.lists(st.booleans(), min_size=len(a), max_size=len(a))), bool)
+    assert list(a.take(mask)) == [one for one, kept in zip(a, mask, strict=True) if kept]
+    assert a.take(mask).table is table
