@@ -50,7 +50,8 @@ def anytime(
         main: graded trials of complete pair groups, controls left out.
         dropped: pair groups that were void in every round; their trials are not waited for.
         stage: the registered look that this is, if looks are; its level is the experiment's.
-        complete, valid: whether the experiment is.
+        complete: whether all of the plan is in.
+        valid: whether the experiment is.
     """
     claims = [claim for claim in prereg.hypotheses if claim.metric in BOUNDED]
     due = complete or stage is None

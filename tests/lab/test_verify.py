@@ -125,12 +125,14 @@ def test_what_no_level_can_see(forged, toy, toy_bundle):
     assert any("goal_met" in text for text in verify(forged).word)
 
 
-def test_another_seed_of_the_bootstrap(forged, toy):
-    report_anew(forged, toy, seed="f" * 64)
+def test_another_seed_of_the_bootstrap(tmp_path):
+    many = ready(tmp_path / "e", tasks=12)  # of fewer than ten there are no resampled bounds
+    forged = many.bundle(tmp_path / "b", drawn=False)
+    report_anew(forged, many, seed="f" * 64)
     reseal(forged)
     levels, said = failed(forged)
     assert levels == [3]
-    assert "report.json follows from the traces: disagreements[0].shown" in said  # drawn by it, too
+    assert "report.json follows from the traces: " in said
 
 
 def test_an_edited_number(forged):
