@@ -47,6 +47,7 @@ WORD: tuple[tuple[str, ...], ...] = (
     (
         "the dates: they are by its own clock, but for a timestamp that was checked",
         "the versions of suites and of prices that the lock names",
+        "that nobody was shown results before the end, but as run.jsonl tells",
     ),
     (
         (
