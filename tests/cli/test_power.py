@@ -122,12 +122,12 @@ def test_a_poor_pilot_is_told(experiment, arms, metric, rate, why):
 
 @pytest.mark.tau2
 def test_a_real_pilot(finished, power):
-    arms = ("--arm", "hfr", "--against", "no_retry")
-    found = told(power, "--from", str(finished), *arms, "--effect", "0.1", "--tasks", "40")
+    asked = ("--arm", "hfr", "--against", "no_retry", "--metric", "cost_mean")
+    found = told(power, "--from", str(finished), *asked, "--effect", "1000", "--tasks", "40")
     assert found["pilot_tasks"] >= 2
-    assert found["unit"] == "share"
+    assert found["unit"] == "microusd"
     assert found["table"][0]["tasks"] == 40
-    code, text = power("--from", str(finished), *arms, "--metric", "cost_mean")
+    code, text = power("--from", str(finished), *asked)
     assert code == 0
     assert "pilot of" in text
 
