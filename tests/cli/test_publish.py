@@ -113,7 +113,8 @@ def test_nothing_is_sent_unless_asked_for(done, tmp_path, capsys):
     assert "licence apache-2.0, origin rehearsal" in said
     assert "nothing was sent; --push sends it to me/x" in said
     assert (out / "README.md").is_file()
-    assert run(["verify", str(out / "bundle")]) == 0
+    assert run(["verify", str(out)]) == 0
+    assert "what lies around follows from the bundle   yes" in capsys.readouterr().out
     says = Redacted.loads((out / "bundle" / "redaction.json").read_bytes())
     assert (says.texts, says.canary) == ({"shopdesk": "redacted"}, True)
     assert run(args) == 2
