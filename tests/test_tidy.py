@@ -32,7 +32,6 @@ LAZY_IMPORTS = frozenset(  # "path: module"
         "hfr_bench/cli/verify.py: hfr_bench.lab.verify_again",
         "hfr_bench/cli/verify.py: hfr_bench.lab.redacting.audit",  # only where asked for
         "hfr_bench/cli/verify.py: hfr_bench.lab.publishing.check",
-        "hfr_bench/cli/verify.py: hfr_bench.lab.redacting.experiment",
         "hfr_bench/lab/register.py: hfr_bench.stats.estimate",  # numpy, scipy: only to freeze
         "hfr_bench/lab/register.py: hfr_bench.lab.wire",  # all that a run takes: the same
         "hfr_bench/lab/registered.py: hfr_bench.lab.powered",  # the same

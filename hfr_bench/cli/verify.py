@@ -109,10 +109,9 @@ def _inside(path: Path) -> Path:
 
 
 def _compared(found: Verification, bundle: Path, raw: Path, key: Path | None) -> Verification:
-    from hfr_bench.lab.redacting.audit import compared  # noqa: PLC0415 - only where asked for
-    from hfr_bench.lab.redacting.experiment import owners_key  # noqa: PLC0415
+    from hfr_bench.lab.redacting.audit import compared_by  # noqa: PLC0415 - only where asked for
 
-    return compared(found, bundle, raw, owners_key(key) if key else None)
+    return compared_by(found, bundle, raw, key)
 
 
 def _text(found: Verification, verdict: str) -> str:

@@ -18,6 +18,7 @@ from tempfile import TemporaryDirectory
 from pydantic import ValidationError
 
 from hfr_bench.lab import canary, seal
+from hfr_bench.lab.redacting.experiment import owners_key
 from hfr_bench.lab.redacting.policy import MARKED, at, blanked
 from hfr_bench.lab.register import LOCK, PLAN, PREREG, SCHEDULES
 from hfr_bench.lab.runlog import RUN_LOG
@@ -135,6 +136,11 @@ def compared(found: Verification, path: Path, raw: Path, key: bytes | None = Non
     return found.model_copy(
         update={"checks": checks, "verified": all(check.ok is not False for check in checks)}
     )
+
+
+def compared_by(found: Verification, path: Path, raw: Path, key: Path | None) -> Verification:
+    """The same, by the owner's key in a file. Raises BadInputError for a file that holds none."""
+    return compared(found, path, raw, owners_key(key) if key else None)
 
 
 def _compared(work: Work, raw: Work, key: bytes | None) -> Iterator[Check]:
