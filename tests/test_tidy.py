@@ -35,6 +35,8 @@ LAZY_IMPORTS = frozenset(  # "path: module"
         "hfr_bench/lab/register.py: hfr_bench.stats.estimate",  # numpy, scipy: only to freeze
         "hfr_bench/lab/register.py: hfr_bench.lab.wire",  # all that a run takes: the same
         "hfr_bench/lab/registered.py: hfr_bench.lab.powered",  # the same
+        "hfr_bench/lab/verify.py: hfr_bench.lab.analyse",  # numpy, scipy: traces come first
+        "hfr_bench/lab/verify.py: hfr_bench.lab.review.summary",  # the same
         "hfr_bench/lab/verify.py: hfr_bench.lab.verify_again",  # all that a run takes: level 4
         "hfr_bench/lab/verify_registered.py: hfr_bench.lab.powered",  # scipy: helpers need none
         "hfr_bench/lab/verify_registered.py: hfr_bench.lab.timestamp",  # HTTP: for a token only

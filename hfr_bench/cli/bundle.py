@@ -8,7 +8,8 @@ import click
 from hfr_bench.cli.options import place, place_options
 from hfr_bench.lab.bundle import Made, gather, this_machine
 from hfr_bench.lab.bundle import bundle as make_bundle
-from hfr_bench.lab.redacting.experiment import KEY, bundle_redacted, owners_key
+from hfr_bench.lab.redacting.experiment import bundle_redacted
+from hfr_bench.lab.redacting.keys import KEY, owners_key
 from hfr_bench.lab.register import load
 
 

@@ -13,7 +13,7 @@ from hfr_bench.lab import seal
 from hfr_bench.lab.bundle import gather, this_machine
 from hfr_bench.lab.publishing.layout import How, Published, Source, of_bundle
 from hfr_bench.lab.publishing.layout import publish as make
-from hfr_bench.lab.redacting.experiment import KEY, owners_key
+from hfr_bench.lab.redacting.keys import KEY, owners_key
 from hfr_bench.lab.register import LOCK, load
 
 EXTRA = "pip install 'hfr-bench[publish]'"

@@ -18,13 +18,11 @@ from typing import TYPE_CHECKING, Any
 from hfr_bench import __version__
 from hfr_bench.errors import BadInputError, HfrError, InfrastructureError
 from hfr_bench.lab import render, seal
-from hfr_bench.lab.analyse import analyse
 from hfr_bench.lab.ingest import collector_paused
 from hfr_bench.lab.looks import ends_here, told
 from hfr_bench.lab.pages import HTML, describe, environment
 from hfr_bench.lab.redacting.audit import redacted
 from hfr_bench.lab.register import Experiment
-from hfr_bench.lab.review.summary import with_review
 from hfr_bench.lab.verify_ahead import Ahead
 from hfr_bench.lab.verify_crew import Crew
 from hfr_bench.lab.verify_files import Work, judge, lay_out, level_0, other_version
@@ -175,6 +173,9 @@ def _again(work: Work, sample: "Sample | None") -> Iterator[Check]:
 
 def level_3(work: Work, frozen: Frozen, ahead: Ahead) -> Iterator[Check]:
     """Every number made again from the traces."""
+    from hfr_bench.lab.analyse import analyse  # noqa: PLC0415 - numpy, scipy: traces come first
+    from hfr_bench.lab.review.summary import with_review  # noqa: PLC0415 - the same
+
     prereg, lock, plan = frozen.prereg, frozen.lock, frozen.plan
     book = frozen.book(work.folder)
     made = analyse(

@@ -11,6 +11,7 @@ Without helpers all of it is done here, when its turn comes.
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 
 from hfr_bench.errors import HfrError
@@ -26,6 +27,7 @@ from hfr_bench.lab.verify_traces import Reader, Seen, chunks, file_of, lay
 from hfr_bench.model.report import Report
 
 _DRAWN, _NUMBERS, _AGAIN = 2, 3, 4  # levels
+_LOADS = "hfr_bench.lab.analyse"  # by this process alone: numpy and scipy
 
 
 class Ahead:
@@ -67,7 +69,8 @@ class Ahead:
             verify_help.Traces(self._path, work.folder, content, keep, tuple(some))
             for some in chunks(names)
         ]
-        for found in self._crew.share(verify_help.traces, here, jobs):
+        load = partial(import_module, _LOADS) if ingest is not None else lambda: None
+        for found in self._crew.share(verify_help.traces, here, jobs, meanwhile=load):
             yield from found
 
     def _come_back(self, work: Work) -> bool:

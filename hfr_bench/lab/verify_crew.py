@@ -9,10 +9,9 @@ import gc
 import os
 import signal
 import threading
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from functools import partial
 from importlib import import_module
 from multiprocessing import get_context, parent_process
@@ -25,7 +24,6 @@ WORTH = 8 * 1024**2
 """Bytes of a bundle from which on a second process is worth its start (a second)."""
 PACKED = WORTH // 6
 """Bytes of a zip that is likely to hold so many."""
-_AHEAD = 2  # jobs that a helper has at hand, so that it never waits for us
 _LOADS = "hfr_bench.lab.verify_help"
 
 
@@ -35,10 +33,11 @@ class Asked(Generic[T]):
     def __init__(self, here: Callable[[], T], there: "Future[T] | None" = None) -> None:
         self._here, self._there = here, there
 
-    @property
-    def under_way(self) -> bool:
-        """Whether somebody else is still at it."""
-        return self._there is not None and not self._there.done()
+    def take_back(self) -> None:
+        """Do it now, unless somebody else has begun it."""
+        if self._there is None or self._there.cancel():
+            self._there, result = None, self._here()
+            self._here = lambda: result
 
     def __call__(self) -> T:
         """The result; errors are those of doing it here."""
@@ -59,6 +58,7 @@ class Crew(AbstractContextManager["Crew"]):
     def __init__(self, processes: int | None = None) -> None:
         self._processes = min(2, _processors()) if processes is None else processes
         self._pool: ProcessPoolExecutor | None = None
+        self._asked: list[Future[Any]] = []
 
     @property
     def helped(self) -> bool:
@@ -78,7 +78,12 @@ class Crew(AbstractContextManager["Crew"]):
 
     def __exit__(self, *_: object) -> None:
         if self._pool is not None:
-            self._pool.shutdown(cancel_futures=True)
+            for one in self._asked:
+                one.cancel()
+            with suppress(RuntimeError):  # they have gone already
+                # At once: taking down all that it has loaded takes a helper a tenth of a second.
+                self._pool.submit(os._exit, 0)
+            self._pool.shutdown()
             self._pool = None
 
     def ask(
@@ -89,26 +94,29 @@ class Crew(AbstractContextManager["Crew"]):
         if self._pool is None:
             return Asked(own)
         try:
-            return Asked(own, self._pool.submit(do, *args))
+            there = self._pool.submit(do, *args)
         except RuntimeError:  # BrokenProcessPool: a helper died
             return Asked(own)
+        self._asked.append(there)
+        return Asked(own, there)
 
     def share(
-        self, there: Callable[[Job], T], here: Callable[[Job], T], jobs: Sequence[Job]
+        self,
+        there: Callable[[Job], T],
+        here: Callable[[Job], T],
+        jobs: Sequence[Job],
+        meanwhile: Callable[[], object] = lambda: None,
     ) -> Iterator[T]:
-        """The results of all jobs, in their order; helpers and this process take them in turn."""
-        left, found = deque(range(len(jobs))), dict[int, T]()
-        asked = dict[int, Asked[T]]()
-        while left:
-            busy = sum(one.under_way for one in asked.values())
-            while left and self._pool is not None and busy < _AHEAD * (self._processes - 1):
-                n = left.popleft()
-                asked[n] = self.ask(there, jobs[n], here=partial(here, jobs[n]))
-                busy += 1
-            if left:
-                n = left.popleft()
-                found[n] = here(jobs[n])
-        return (asked[n]() if n in asked else found[n] for n in range(len(jobs)))
+        """The results of all jobs, in their order.
+
+        Helpers take them from the first on, this process from the last: all end together. What it
+        has to do first (`meanwhile`) keeps nobody waiting.
+        """
+        asked = [self.ask(there, job, here=partial(here, job)) for job in jobs]
+        meanwhile()
+        for one in reversed(asked):
+            one.take_back()
+        return (one() for one in asked)
 
 
 def _settle() -> None:

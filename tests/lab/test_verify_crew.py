@@ -109,6 +109,26 @@ def test_results_come_in_the_order_of_the_jobs(crew):
     assert list(Crew(1).share(abs, lambda n: -n, jobs)) == [-n for n in jobs]
 
 
+def test_what_no_helper_has_begun_is_done_here_meanwhile(crew, tmp_path):
+    jobs = [tmp_path / str(n) for n in range(10)]
+    os.mkfifo(jobs[0])  # whoever reads it waits for what is written to it
+    for job in jobs[1:]:
+        job.write_text("there")
+    opened = []
+
+    def meanwhile():
+        opened.append(jobs[0].open("w"))  # once somebody reads it
+
+    def here(job):
+        if job == jobs[5]:
+            opened[0].write("there")
+            opened[0].close()
+        return "here"
+
+    found = list(crew.share(Path.read_text, here, jobs, meanwhile))
+    assert (found[0], found[5:]) == ("there", ["here"] * 5)
+
+
 def test_what_a_helper_fails_at_is_done_here(crew):
     assert crew.ask(int, "seven", here=lambda: 7)() == 7
     with pytest.raises(ValueError, match="seven"):

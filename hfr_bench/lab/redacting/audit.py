@@ -18,7 +18,7 @@ from tempfile import TemporaryDirectory
 from pydantic import ValidationError
 
 from hfr_bench.lab import canary, seal
-from hfr_bench.lab.redacting.experiment import owners_key
+from hfr_bench.lab.redacting.keys import owners_key
 from hfr_bench.lab.redacting.policy import MARKED, at, blanked
 from hfr_bench.lab.register import LOCK, PLAN, PREREG, SCHEDULES
 from hfr_bench.lab.runlog import RUN_LOG

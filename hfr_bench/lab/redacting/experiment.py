@@ -9,7 +9,6 @@ What was frozen is never changed: a secret in there stops the bundle.
 
 import json
 import re
-import secrets
 import shutil
 import tempfile
 from collections import Counter
@@ -19,7 +18,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from hfr_bench.errors import BadInputError, InvalidExperimentError
+from hfr_bench.errors import InvalidExperimentError
 from hfr_bench.lab import canary, seal
 from hfr_bench.lab.amending import PARENTS
 from hfr_bench.lab.analyse import analyse
@@ -36,12 +35,8 @@ from hfr_bench.model.bundle import Chain, Content
 from hfr_bench.model.redaction import Redacted, Redaction
 from hfr_bench.model.report import Report
 
-KEY = "redaction.key"
-"""The owner's key, beside the experiment; no bundle has a place for it."""
-
 _PREV = re.compile(rb'"prev":"[0-9a-f]*"')
 _COPIED = (PREREG, LOCK, PLAN, TOKEN, LOOKS)
-_KEY_BYTES = 32
 
 
 class Copy(NamedTuple):
@@ -59,23 +54,6 @@ class Copy(NamedTuple):
             seal.REDACTED: seal.canonical_file(self.says.model_dump(mode="json")),
             seal.REDACTIONS: lines.encode(),
         }
-
-
-def owners_key(path: Path) -> bytes:
-    """The owner's key, hexadecimal in a file; made there, for the owner's eyes, if it is not.
-
-    Raises BadInputError for a file that holds no such key.
-    """
-    if not path.exists():
-        path.touch(mode=0o600)
-        path.write_text(secrets.token_hex(_KEY_BYTES) + "\n")
-    try:
-        found = bytes.fromhex(path.read_text("ascii"))
-    except ValueError as error:
-        raise BadInputError(f"{path}: is no key: hexadecimal digits are expected") from error
-    if len(found) < _KEY_BYTES // 2:
-        raise BadInputError(f"{path}: is no key: it has {len(found)} bytes, at least 16 are needed")
-    return found
 
 
 def bundle_redacted(

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from hfr_bench.errors import BadInputError, InvalidExperimentError
+from hfr_bench.errors import InvalidExperimentError
 from hfr_bench.lab import canary
 from hfr_bench.lab.bundle import this_machine
 from hfr_bench.lab.redacting.audit import compared
-from hfr_bench.lab.redacting.experiment import bundle_redacted, owners_key
+from hfr_bench.lab.redacting.experiment import bundle_redacted
 from hfr_bench.lab.runlog import RUN_LOG
 from hfr_bench.lab.scan import Scanner
 from hfr_bench.lab.verify import verify
@@ -175,17 +175,6 @@ def test_a_line_that_cannot_be_read_cannot_be_redacted(tmp_path):
     path.write_bytes(path.read_bytes()[:-40])
     with pytest.raises(InvalidExperimentError, match=r"hfr.jsonl:\d+: cannot be read"):
         redact(toy, tmp_path / "b", incomplete=True)
-
-
-def test_the_owners_key(tmp_path):
-    path = tmp_path / "k"
-    made = owners_key(path)
-    assert (len(made), path.stat().st_mode & 0o077) == (32, 0)
-    assert owners_key(path) == made
-    for text in ("no key", "abcd"):
-        path.write_text(text)
-        with pytest.raises(BadInputError, match="is no key"):
-            owners_key(path)
 
 
 def test_a_change_that_is_no_longer_listed_fails_level_0(forged):
