@@ -42,6 +42,11 @@ from hfr_bench.lab.register import load
     is_flag=True,
     help="With a live model's recorded responses: its texts, for replay and `verify --level 4`.",
 )
+@click.option(
+    "--keep-seeds",
+    is_flag=True,
+    help="Without the seeds that are registered by digest: the tasks stay secret; it says so.",
+)
 @place_options
 def bundle(
     folder: Path,
@@ -51,6 +56,7 @@ def bundle(
     redacted: bool,
     key: Path | None,
     with_cassettes: bool,
+    keep_seeds: bool,
     sandbox: str | None,
     data_dir: tuple[str, ...],
 ) -> None:
@@ -58,7 +64,9 @@ def bundle(
     experiment = load(folder)
     suites = tuple(selection.suite for selection in experiment.prereg.suites)
     made_of = gather(experiment, place(sandbox, data_dir, suites, folder))
-    scanner = this_machine(experiment, places=not with_places)
+    kept = made_of.seeds if keep_seeds else {}
+    made_of = made_of.model_copy(update={"seeds": {}}) if keep_seeds else made_of
+    scanner = this_machine(experiment, places=not with_places, kept=kept)
     if redacted and with_cassettes:
         raise click.UsageError(
             "--with-cassettes would bring the texts along that --redact leaves out"
@@ -82,6 +90,8 @@ def bundle(
             scanner=scanner,
             cassettes=with_cassettes,
         )
+    for suite, text in made_of.seeds.items():
+        click.echo(f"the seed of {suite} is told in it: {text}")
     _say(made, output)
 
 

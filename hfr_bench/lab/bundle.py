@@ -18,7 +18,7 @@ from pydantic import ValidationError
 
 from hfr_bench import content
 from hfr_bench.errors import BadInputError, InvalidExperimentError
-from hfr_bench.lab import canary, render, seal
+from hfr_bench.lab import canary, render, seal, seeds
 from hfr_bench.lab.amending import PARENTS
 from hfr_bench.lab.analyse import analyse
 from hfr_bench.lab.looks import LOOKS
@@ -68,7 +68,8 @@ class Made(NamedTuple):
 def gather(experiment: Experiment, place: Place | None = None) -> Content:
     """What the schedules were drawn from: suites are opened for it, nothing is run.
 
-    Raises BadInputError if suite, kinds, matrix or prices are no longer what was frozen.
+    Raises BadInputError if suite, kinds, matrix or prices are no longer what was frozen, and if a
+    seed that was committed to is not at hand.
     """
     faults = check_content(experiment)
     prereg = experiment.prereg
@@ -89,7 +90,8 @@ def gather(experiment: Experiment, place: Place | None = None) -> Content:
             )
             for task in bench.tasks.values()
         )
-    return Content(matrix=faults.matrix, kinds=dict(faults.kinds), tasks=tasks)
+        told = seeds.revealed(prereg.suites, bench.suite)
+    return Content(matrix=faults.matrix, kinds=dict(faults.kinds), tasks=tasks, seeds=told)
 
 
 def bundle(
@@ -142,11 +144,16 @@ def bundle(
             return _write_all(write, entries, _says(experiment, report), scanner)
 
 
-def this_machine(experiment: Experiment, *, places: bool = True) -> Scanner:
-    """Looks for this process's secrets and, with `places`, for paths and name of this machine."""
+def this_machine(
+    experiment: Experiment, *, places: bool = True, kept: Mapping[str, str] | None = None
+) -> Scanner:
+    """Looks for this process's secrets and, with `places`, for paths and name of this machine.
+
+    `kept`: seeds by suite that the bundle does not tell.
+    """
     folders = (experiment.path, content.root(), Path.home())
     fake = {canary.NAME: canary.value(experiment.lock.prereg_digest)}
-    return Scanner(os.environ | fake, folders if places else ())
+    return Scanner(os.environ | fake | seeds.secrets(kept or {}), folders if places else ())
 
 
 def _says(experiment: Experiment, report: Report) -> Bundle:
@@ -175,7 +182,7 @@ def _entries(experiment: Experiment, made_of: Content) -> dict[str, Entry]:
         top = content.root() / "suites" / suite
         found = (top / name for name in _CONTRACTS)
         entries |= {f"content/suites/{suite}/{p.name}": p for p in found if p.is_file()}
-    entries[seal.CONTENT] = made_of.model_dump_json(indent=1).encode() + b"\n"
+    entries[seal.CONTENT] = seeds.written(made_of)
     entries[seal.ENVIRONMENT] = seal.canonical_file(environment().model_dump(mode="json"))
     return entries
 
@@ -213,7 +220,7 @@ def _write_all(write: Write, entries: Mapping[str, Entry], says: Bundle, scanner
 
     def put(name: str, data: bytes) -> None:
         nonlocal size
-        hits.extend(scanner.scan(name, data))
+        hits.extend(seeds.scan(scanner, name, data))
         hits.extend(scanner.scan("a file's name", name.encode(errors="surrogateescape")))
         digests[name] = hashlib.sha256(data).hexdigest()
         size += len(data)

@@ -122,7 +122,7 @@ or only that no file changed: `sha256sum -c {seal.MANIFEST}`.
 | `reviews/` | what people said of a blinded sample, where they did |
 | `report.json`, `report.md`, `report.html` | what came out |
 | `kinds/`, `matrices/` | faults of the experiment's own, where it has some |
-| `content.json`, `content/suites/` | fault kinds, matrix, fault points; the suites' contracts |
+| `content.json`, `content/suites/` | fault kinds, matrix, fault points, seeds told; contracts |
 | `bundle.json` | what this bundle says of itself, and the end of every hash chain |
 | `environment.json` | what made the report |
 | `redaction.json`, `redactions.jsonl` | what was taken out, where it was redacted |

@@ -28,6 +28,7 @@ from hfr_bench.lab.verify_crew import Crew
 from hfr_bench.lab.verify_files import Work, judge, lay_out, level_0, other_version
 from hfr_bench.lab.verify_frozen import Frozen, level_1, level_2, read_frozen
 from hfr_bench.lab.verify_read import opened
+from hfr_bench.lab.verify_seeds import seeds
 from hfr_bench.lab.verify_sense import prices
 from hfr_bench.model.bundle import AGAIN, DEFAULT_LEVEL, LEVELS, Check, Environment, Verification
 from hfr_bench.model.report import Report
@@ -188,6 +189,7 @@ def level_3(work: Work, frozen: Frozen, ahead: Ahead) -> Iterator[Check]:
     yield _numbers(work, made)
     yield _says(work, made)
     yield prices(work, prereg)
+    yield from seeds(frozen)
     yield from _pages(work, ahead.pages(made, experiment))
 
 

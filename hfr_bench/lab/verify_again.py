@@ -25,6 +25,7 @@ from hfr_bench.lab.rounds import Counted, last_rounds
 from hfr_bench.lab.store import TrialFile, stripped
 from hfr_bench.lab.trial import run_trial
 from hfr_bench.lab.verify_files import Work, judge
+from hfr_bench.lab.verify_frozen import read_frozen
 from hfr_bench.lab.wire import Bench, Place, WorkerScope
 from hfr_bench.model.bundle import AGAIN, SAMPLE, Check
 from hfr_bench.model.terms import Origin
@@ -60,7 +61,8 @@ def level_4(work: Work, sample: Sample) -> Iterator[Check]:
         drawn, of = _drawn(experiment, sample)
         if recorded(experiment):
             yield judge(AGAIN, _TAPES, list(strange(experiment)), "")
-        found = list(_run(experiment, drawn, sample.place))
+        place = replace(sample.place, seeds=read_frozen(work).content.seeds)
+        found = list(_run(experiment, drawn, place))
     except BadInputError as error:
         told = str(error).replace(f"{work.folder}/", "").replace(str(work.folder), "the bundle")
         yield from (Check(level=AGAIN, check=title, ok=None, detail=told) for title in titles)

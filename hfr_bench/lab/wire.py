@@ -19,6 +19,7 @@ from hfr_bench.lab.killswitch import KillSwitch, check_contained
 from hfr_bench.lab.offer import Faults
 from hfr_bench.lab.offer import faults as faults_of
 from hfr_bench.lab.sampling import Drawn, resolved
+from hfr_bench.lab.seeds import told
 from hfr_bench.lab.taping import ForUsers
 from hfr_bench.model.prereg import Arm, Preregistration, SourcePin, SuiteSelection
 from hfr_bench.model.record import text_digest
@@ -47,6 +48,7 @@ class Place:
     `folder`: the experiment's, names the run. `sandbox`: instead of the registered one (every
     trace says which it was). `data_dirs`: a suite's upstream checkout, by suite. `record`: keep a
     live model's responses. `replay`: a live experiment's folder, whose kept ones play the model.
+    `seeds`: by suite, of those that are committed to; none: the suite finds it.
     """
 
     folder: Path = field(default_factory=Path)
@@ -55,6 +57,7 @@ class Place:
     tell: Callable[[str], None] = lambda _line: None
     record: bool = True
     replay: Path | None = None
+    seeds: Mapping[str, str] = field(default_factory=dict)
 
 
 class Bench(AbstractContextManager["Bench"]):
@@ -122,7 +125,7 @@ class Bench(AbstractContextManager["Bench"]):
             self._sandboxes[selection.suite] = sandbox
             self._stack.callback(sandbox.close)
             self._suites[selection.suite] = make_suite(
-                selection, sandbox, place.data_dirs.get(selection.suite)
+                told(selection, place.seeds), sandbox, place.data_dirs.get(selection.suite)
             )
 
     def reap(self) -> tuple[str, ...]:
@@ -355,9 +358,7 @@ def open_suite(
 
 def make_suite(selection: SuiteSelection, sandbox: Sandbox, data_dir: Path | None = None) -> Suite:
     """A suite in its sandbox. Raises BadInputError for a setting that it does not know."""
-    settings: dict[str, object] = dict(selection.config)
-    if data_dir is not None:
-        settings["data_dir"] = data_dir
+    settings = selection.config | ({} if data_dir is None else {"data_dir": data_dir})
     suite: Suite = configured(
         plugins.find("suites", selection.suite), f"suite {selection.suite}", sandbox, **settings
     )

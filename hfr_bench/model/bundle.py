@@ -1,7 +1,9 @@
 """What a bundle holds besides the experiment itself, and what verifying it found."""
 
+from pydantic import Field
+
 from hfr_bench.model.matrix import FaultMatrix
-from hfr_bench.model.record import Record
+from hfr_bench.model.record import Record, is_unset
 from hfr_bench.model.schedule import KindSpec
 from hfr_bench.model.task import FaultPoint, OracleStep
 from hfr_bench.model.terms import Origin
@@ -35,11 +37,16 @@ class TaskPoints(Record):
 
 
 class Content(Record):
-    """content.json: what the schedules were drawn from, so that they can be drawn again."""
+    """content.json: what the schedules were drawn from, so that they can be drawn again.
+
+    `seeds`: suite -> the text of the seed that its setting `seed_digest` committed to, where it is
+    told.
+    """
 
     matrix: FaultMatrix
     kinds: dict[str, KindSpec]
     tasks: tuple[TaskPoints, ...]
+    seeds: dict[str, str] = Field(default={}, exclude_if=is_unset)
 
 
 class Environment(Record):

@@ -30,6 +30,9 @@ EXHAUSTIVE, FORK = "exhaustive-1", "fork"
 ONE_FAULT = (0.0, 1.0)
 """The rates of designs that plant a fault: without one, and with one in every trial."""
 
+SEED, SEED_DIGEST = "seed", "seed_digest"
+"""Settings of suites that make tasks of a seed: its text; the sha256 (hex) that commits to it."""
+
 TAKES_BACKUP = 0.5
 """Chance that a provider's outage takes its other models along, unless another is registered."""
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from hfr_bench.model.attempt import Observation
 from hfr_bench.model.prereg import SourcePin, SuiteSelection
@@ -126,6 +126,32 @@ class Declinable(Protocol):
     @property
     def gives_up(self) -> OracleStep:
         """That action. The control that does nothing ends with it."""
+        ...
+
+
+class Regrown(NamedTuple):
+    """What a seed gives: the pin of a selection, and its tasks in the same order."""
+
+    pin: SourcePin
+    tasks: tuple[TaskSpec, ...]
+
+
+@runtime_checkable
+class Committed(Protocol):
+    """A suite that makes its tasks of a seed, which may be committed to (`model.prereg.SEED`)."""
+
+    @property
+    def seed(self) -> str:
+        """The seed's text. Raises BadInputError while only its digest is known."""
+        ...
+
+    @classmethod
+    def regrown(cls, seed: str, selection: SuiteSelection) -> Regrown:
+        """What `pin` and `select` give with this seed, by the selection's other settings.
+
+        Pure: no host, no sandbox; whoever verifies asks the class. Raises BadInputError for a
+        pool, a task or a setting that there is not.
+        """
         ...
 
 

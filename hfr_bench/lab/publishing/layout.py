@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from hfr_bench.errors import BadInputError, InvalidExperimentError
-from hfr_bench.lab import render, seal
+from hfr_bench.lab import render, seal, seeds
 from hfr_bench.lab.publishing import columns, linked, twin
 from hfr_bench.lab.publishing.card import RECORDS, card
 from hfr_bench.lab.publishing.checklist import Facts, Item, filled
@@ -194,7 +194,7 @@ def _scan(top: Path, paths: Sequence[Path], scanner: Scanner) -> None:
     hits = [
         str(hit)
         for path in paths
-        for hit in scanner.scan(path.relative_to(top).as_posix(), path.read_bytes())
+        for hit in seeds.scan(scanner, path.relative_to(top).as_posix(), path.read_bytes())
     ]
     names = "\n".join(path.relative_to(top).as_posix() for path in paths)
     hits += [str(hit) for hit in scanner.scan("a file's name", names.encode())]

@@ -5,29 +5,27 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any, cast
 
-from hfr_bench import __version__
 from hfr_bench.errors import BadInputError, InfrastructureError
 from hfr_bench.model.attempt import Observation
 from hfr_bench.model.breakage import Breakage
 from hfr_bench.model.prereg import SourcePin, SuiteSelection
 from hfr_bench.model.task import OracleStep, Probe, SealedTask, TaskSpec
-from hfr_bench.model.terms import Criticality, Landed
+from hfr_bench.model.terms import Landed
 from hfr_bench.model.trial import Grade
 from hfr_bench.ports.diagnosis import Diagnosis
 from hfr_bench.ports.exposure import Exposure
 from hfr_bench.ports.sandbox import FaultyHost, Sandbox, ToolHost
-from hfr_bench.ports.suite import Execution, UserAct
+from hfr_bench.ports.suite import Execution, Regrown, UserAct
 from hfr_bench.suites._scripted import ScriptedUser
 from hfr_bench.suites.shopdesk import contracts, image
-from hfr_bench.suites.shopdesk.catalog import SUITE, content_digest, read_content, tools
-from hfr_bench.suites.shopdesk.draft import GENERATOR
-from hfr_bench.suites.shopdesk.generate import CELLS, DOMAIN, Instance, generate, seed_digest
+from hfr_bench.suites.shopdesk.catalog import SUITE, read_content, tools
+from hfr_bench.suites.shopdesk.generate import Instance, seed_digest
+from hfr_bench.suites.shopdesk.grown import Grown, how_many
 from hfr_bench.suites.shopdesk.verifier import DeskVerifier
 
 SEED = "HFR_BENCH_SHOPDESK_SEED"
 """Reveals the seed of a registered `seed_digest` without touching the registration."""
 
-MOST_TASKS = 999
 TIMEOUT_S = 30.0
 
 EXPOSURE = Exposure(bears=frozenset({Breakage.PAUSE}))
@@ -37,8 +35,8 @@ EXPOSURE = Exposure(bears=frozenset({Breakage.PAUSE}))
 class ShopdeskSuite:
     """Our own order desk: generated tasks over a real SQLite database, tools of levels R0 to R3.
 
-    Implements `ports.suite.Suite` and `ports.verifier.Checked`. Settings: `seed` (a number or a
-    text), `seed_digest` (commits to a seed that is given later, here or in
+    Implements `ports.suite.Suite`, `ports.suite.Committed` and `ports.verifier.Checked`. Settings:
+    `seed` (a number or a text), `seed_digest` (commits to a seed that is given later, here or in
     $HFR_BENCH_SHOPDESK_SEED), `tasks` (how many). Pools: base, demo, low, medium, high.
     Raises BadInputError for settings that do not fit together.
     """
@@ -59,39 +57,37 @@ class ShopdeskSuite:
         seed_digest: str | None = None,
     ) -> None:
         self._sandbox = sandbox
-        self._count = _count(read_content("suite")["tasks"] if tasks is None else tasks)
+        self._count = how_many(tasks)
         self._seed = _seed(seed, seed_digest)
         self._committed = seed_digest
         self._checked = False
 
+    @classmethod
+    def regrown(cls, seed: str, selection: SuiteSelection) -> Regrown:
+        """What a seed gives, without a host."""
+        grown = Grown(seed, how_many(selection.config.get("tasks")))
+        return Regrown(grown.pin(selection), grown.select(selection))
+
+    @property
+    def seed(self) -> str:
+        """The seed's text. Raises BadInputError while only its digest is known."""
+        if self._seed is None:
+            raise BadInputError(
+                f"suite {SUITE}: only the digest of its seed is registered "
+                f"({str(self._committed)[:12]}…); reveal the seed in {SEED}"
+            )
+        return self._seed
+
     def select(self, selection: SuiteSelection) -> tuple[TaskSpec, ...]:
         self._check_host()
-        if bool(selection.pool) == bool(selection.tasks):
-            raise BadInputError(f"suite {SUITE}: name either a `pool` or `tasks`, one of the two")
-        ids = self._pool(selection.pool) if selection.pool else selection.tasks
-        for task_id in ids:
-            if task_id not in self._instances:
-                raise BadInputError(
-                    f"suite {SUITE} has no task {task_id!r}; with this seed there are "
-                    f"{self._count}, such as {next(iter(self._instances))!r} (config: tasks)"
-                )
-        return tuple(self._instances[task_id].public for task_id in ids)
+        return self._grown.select(selection)
 
     def sealed(self, task_id: str) -> SealedTask:
         return self._instances[task_id].sealed
 
     def pin(self, selection: SuiteSelection) -> SourcePin:
-        """The seed itself is not told: a frozen held-out set may still be a secret."""
-        tasks = self.select(selection)
-        return SourcePin(
-            suite=SUITE,
-            distribution="hfr-bench",
-            version=f"{__version__}, generator {GENERATOR}",
-            content_digest=content_digest(),
-            tasks=tuple(task.task_id for task in tasks),
-            task_digests={task.task_id: task.source_digest for task in tasks},
-            domains={f"{DOMAIN}.seed": seed_digest(self._revealed)},
-        )
+        self._check_host()
+        return self._grown.pin(selection)
 
     def landed(
         self, predicate: str, before: str | None, after: str | None, arguments: Mapping[str, Any]
@@ -142,32 +138,13 @@ class ShopdeskSuite:
             )
         self._checked = True
 
-    def _pool(self, name: str) -> tuple[str, ...]:
-        ids = tuple(self._instances)
-        if name == "base":
-            return ids
-        if name == "demo":
-            if len(ids) < len(CELLS):
-                raise BadInputError(f"suite {SUITE}: the pool demo needs {len(CELLS)} tasks")
-            return ids[: len(CELLS)]
-        if name in tuple(Criticality):
-            return tuple(i for i in ids if self._instances[i].public.criticality == name)
-        offered = ", ".join(("base", "demo", *Criticality))
-        raise BadInputError(f"suite {SUITE} has no pool {name!r}; there are: {offered}")
-
     @cached_property
-    def _instances(self) -> dict[str, Instance]:
-        made = (generate(self._revealed, number) for number in range(self._count))
-        return {instance.public.task_id: instance for instance in made}
+    def _grown(self) -> Grown:
+        return Grown(self.seed, self._count)
 
     @property
-    def _revealed(self) -> str:
-        if self._seed is None:
-            raise BadInputError(
-                f"suite {SUITE}: only the digest of its seed is registered "
-                f"({str(self._committed)[:12]}…); reveal the seed in {SEED}"
-            )
-        return self._seed
+    def _instances(self) -> Mapping[str, Instance]:
+        return self._grown.instances
 
 
 _PROBES = {
@@ -235,14 +212,6 @@ class DeskWorld:
 
     def close(self) -> None:
         self._host.close()
-
-
-def _count(tasks: object) -> int:
-    if not isinstance(tasks, int) or isinstance(tasks, bool) or not 1 <= tasks <= MOST_TASKS:
-        raise BadInputError(
-            f"suite {SUITE}: tasks must be a number from 1 to {MOST_TASKS}, not {tasks!r}"
-        )
-    return tasks
 
 
 def _seed(seed: object, committed: object) -> str | None:
