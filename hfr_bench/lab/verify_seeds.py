@@ -104,9 +104,9 @@ def _again(frozen: Frozen, chosen: SuiteSelection, seed: str) -> _Found:
         return _Found((f"{name}: the lock has no such suite",))
     try:
         whole = plug.regrown(seed, chosen.model_copy(update={"sample": None}))
-        if other := _other(was, whole.pin):
-            return _Found(unknown=f"suite {name} was {other}")
         wrong = [*_drawn_from(frozen, chosen, whole), *_frozen(frozen, was, whole)]
+        if wrong and (other := _other(was, whole.pin)):
+            return _Found(unknown=f"suite {name} was {other}, and gives other tasks")
     except BadInputError as error:
         return _Found((str(error),))
     return _Found(tuple(wrong), f"{len(was.tasks)} of {name}")

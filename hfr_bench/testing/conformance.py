@@ -30,7 +30,7 @@ from hfr_bench.ports.sandbox import (
     ToolHost,
 )
 from hfr_bench.ports.strategy import Sharing, Strategy
-from hfr_bench.ports.suite import Suite, World
+from hfr_bench.ports.suite import Committed, Suite, World
 from hfr_bench.recovery.ledger import LedgerConflictError
 from hfr_bench.testing import walk
 from hfr_bench.testing.fakes import FakeClock, FakePort, fine
@@ -102,11 +102,19 @@ def _check_sharing(factory: Callable[[], Strategy], cohorts: int, seed: int) -> 
 
 
 def check_suite(suite: Suite, selection: SuiteSelection) -> None:
-    """Reset brings every task back; its oracle runs and satisfies the checker; reads only read."""
+    """Reset brings every task back; its oracle runs and satisfies the checker; reads only read.
+
+    A suite that makes its tasks of a seed makes the same ones of the seed alone; `selection` has
+    the other settings that it was made with.
+    """
     tasks = suite.select(selection)
     _require(bool(tasks), "the selection is empty")
     _require(len({task.task_id for task in tasks}) == len(tasks), "a task is selected twice")
     _require(suite.pin(selection) == suite.pin(selection), "two pins of one suite differ")
+    if isinstance(suite, Committed):
+        again = type(suite).regrown(suite.seed, selection)
+        same = (again.pin, again.tasks) == (suite.pin(selection), tasks)
+        _require(same, "its seed alone gives other tasks, or another pin")
     world = suite.open()
     try:
         for task in tasks:

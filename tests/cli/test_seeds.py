@@ -152,3 +152,12 @@ def test_a_kept_seed_stops_a_bundle_that_gives_it_away(held_out, tmp_path, capsy
     code, said = call(capsys, "bundle", folder, "-o", out, "--keep-seeds")
     assert (code, "the value of $SEED_OF_SHOPDESK_SECRET" in said) == (1, True)
     assert not out.exists()
+
+
+def test_a_published_folder_tells_what_its_bundle_tells(held_out, tmp_path, capsys, revealed):
+    kept = tmp_path / "kept"
+    assert call(capsys, "bundle", held_out, "-o", kept, "--keep-seeds")[0] == 0
+    for source, files in ((held_out, ["content.json"]), (kept, [])):
+        out, key = tmp_path / f"of-{source.name}", tmp_path / "k"
+        code, said = call(capsys, "publish", source, "-o", out, "--key", key)
+        assert (code, holding(out)) == (0, files), said

@@ -1,6 +1,8 @@
 """Level 3 of committed seeds: the seed told is held to its digest, the frozen tasks to the seed."""
 
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
 from hfr_bench.faults import sampling
 from hfr_bench.lab.sampling import told
@@ -124,8 +126,9 @@ def test_fault_points_that_are_not_the_tasks():
 
 
 @pytest.mark.parametrize("update", [{"version": "0.0.1, generator 1"}, {"content_digest": "0"}])
-def test_another_state_of_the_suite_checks_the_digest_alone(update):
-    checks = found(with_pin(frozen(), **update))
+def test_another_state_of_the_suite_that_gives_other_tasks(update):
+    assert found(with_pin(frozen(), **update))[REGROWN].ok is True  # it gives the same tasks
+    checks = found(with_pin(frozen(seed="another"), **update))
     assert (checks[TOLD].ok, checks[REGROWN].ok) == (True, None)
     assert checks[REGROWN].detail.startswith("only the digest was checked: suite shopdesk was ")
 
@@ -153,3 +156,15 @@ def test_a_pool_that_there_is_not():
     prereg = of.prereg.model_copy(update={"suites": (DESK.model_copy(update={"pool": "all"}),)})
     check = found(of._replace(prereg=prereg))[REGROWN]
     assert (check.ok, "has no pool 'all'" in check.detail) == (False, True)
+
+
+@settings(max_examples=30, deadline=None)
+@given(promised=st.text(min_size=1), tell=st.text(min_size=1))
+@example(promised="1", tell="1 ")
+@example(promised="é", tell="é".encode().decode("latin1"))
+def test_only_the_very_text_that_was_committed_to_fits(promised, tell):
+    config = {"seed_digest": text_digest(promised), "tasks": 1}
+    chosen = DESK.model_copy(update={"config": config})
+    checks = found(frozen(chosen, seed=promised, tell=tell))
+    assert checks[TOLD].ok is (promised == tell)
+    assert found(frozen(chosen, seed=promised, tell=promised))[REGROWN].ok is True

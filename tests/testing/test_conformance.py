@@ -11,7 +11,7 @@ from hfr_bench.model.prereg import SuiteSelection
 from hfr_bench.model.shared import SharedView
 from hfr_bench.model.terms import Action, Landed, LedgerState
 from hfr_bench.ports.sandbox import HostCommand, HostDiedError, HostRefusedError, HostTimeoutError
-from hfr_bench.ports.suite import Execution
+from hfr_bench.ports.suite import Execution, Regrown
 from hfr_bench.recovery.kit import Kit
 from hfr_bench.recovery.strategies import BlindResend, FixedRetry, NoRetry
 from hfr_bench.testing.conformance import (
@@ -254,8 +254,28 @@ class Sanguine(ShopSuite):
         return Landed.COMMITTED
 
 
+class Seeded(ShopSuite):
+    """Makes its tasks of a seed, and by the class alone others if it is `fickle`."""
+
+    seed = "s"
+    fickle = False
+
+    @classmethod
+    def regrown(cls, seed: str, selection: SuiteSelection) -> Regrown:
+        pin = ShopSuite().pin(selection)
+        update = {"version": seed} if cls.fickle else {}
+        return Regrown(pin.model_copy(update=update), ShopSuite().select(selection))
+
+
+class Fickle(Seeded):
+    """Its class gives another pin than it does itself."""
+
+    fickle = True
+
+
 def test_the_shop_is_a_good_suite() -> None:
     check_suite(ShopSuite(), SELECTION)
+    check_suite(Seeded(), SELECTION)
 
 
 @pytest.mark.parametrize(
@@ -266,6 +286,7 @@ def test_the_shop_is_a_good_suite() -> None:
         (OtherWorld(Nosy), "registered as a read, but changed"),
         (Sanguine(), "confirmed before it ran"),
         (ShopSuite(tasks={}), "the selection is empty"),
+        (Fickle(), "its seed alone gives other tasks"),
     ],
 )
 def test_every_rule_of_a_suite_can_be_broken(suite: ShopSuite, what: str) -> None:
