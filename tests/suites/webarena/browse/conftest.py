@@ -34,9 +34,9 @@ def website() -> Iterator[tuple[str, State]]:
         yield found
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def chromium() -> Iterator[ChromiumDriver]:
-    """The browser of this thread, for all tests."""
+    """The browser of this thread. Its event loop must be gone when tests that run their own come."""
     if (why := lacking()) is not None:
         pytest.skip(why)
     driver = ChromiumDriver()
