@@ -24,6 +24,7 @@ from hfr_bench.lab.analyse import analyse
 from hfr_bench.lab.looks import LOOKS
 from hfr_bench.lab.offer import own_files
 from hfr_bench.lab.pages import describe, environment, pages
+from hfr_bench.lab.pricing import PRICES
 from hfr_bench.lab.register import (
     LOCK,
     PLAN,
@@ -170,6 +171,7 @@ def _entries(experiment: Experiment, made_of: Content) -> dict[str, Entry]:
     entries: dict[str, Entry] = {name: folder / name for name in (PREREG, LOCK, PLAN)}
     entries |= _below(folder, folder / SCHEDULES, "*.jsonl")
     entries |= _below(folder, folder / PARENTS, "*") | _below(folder, folder, TOKEN)
+    entries |= _below(folder, folder, PRICES)
     entries |= {path.relative_to(folder).as_posix(): path for path in own_files(folder)}
     entries |= {n: p for n, p in _below(folder, folder / TRIALS, "**/*").items() if seal.known(n)}
     if (folder / LOOKS).is_file():

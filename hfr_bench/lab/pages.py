@@ -114,6 +114,7 @@ or only that no file changed: `sha256sum -c {seal.MANIFEST}`.
 |---|---|
 | `prereg.yaml`, `prereg.lock.json` | what was registered before the run, and its digests |
 | `parents/`, `prereg.lock.json.tsr` | what it amends; a timestamp; where there are |
+| `prices.json` | the rows of the price table that a live model was charged by |
 | `schedules/`, `plan.jsonl` | every planned fault and trial |
 | `trials/` | the traces, as written; all numbers follow from them |
 | `looks.jsonl` | the registered looks that were taken, if there are any |

@@ -18,6 +18,7 @@ from hfr_bench.lab.looks import check_looks
 from hfr_bench.lab.offer import Faults
 from hfr_bench.lab.offer import faults as faults_of
 from hfr_bench.lab.plan import Cell, cells, exhaustive_trials, plan_rows
+from hfr_bench.lab.pricing import PRICES, check_prices, table_of
 from hfr_bench.lab.registered import check_registered, worked_out
 from hfr_bench.lab.solved import check_solved
 from hfr_bench.model.matrix import FaultMatrix
@@ -91,7 +92,7 @@ def freeze(folder: Path, place: "Place | None" = None, git: str = "") -> Lock:
         rows = list(plan_rows(prereg, prereg.digest(), planned))
         _write_schedules(folder / SCHEDULES, planned)
         plan_text = "".join(f"{row.dumps()}\n" for row in rows)
-        _write(folder / PLAN, plan_text)
+        _write_plan(folder, plan_text, table_of(bench.backend))
         lock = Lock(
             prereg_digest=prereg.digest(),
             name=prereg.name,
@@ -140,8 +141,8 @@ def _no_trials(folder: Path) -> None:
 def load(folder: Path) -> Experiment:
     """Read a frozen experiment back.
 
-    Raises BadInputError if it was not frozen, or if registration, plan or schedules are no longer
-    what was frozen.
+    Raises BadInputError if it was not frozen, or if registration, plan, schedules or prices are no
+    longer what was frozen.
     """
     prereg = load_prereg(folder)
     path = folder / LOCK
@@ -156,6 +157,7 @@ def load(folder: Path) -> Experiment:
             f"{folder / PREREG}: changed after freezing (frozen {lock.prereg_digest[:12]}, now "
             f"{prereg.digest()[:12]}); put it back, or freeze a new directory"
         )
+    check_prices(folder, lock.prices_digest)
     plan_text = _read(folder / PLAN)
     if text_digest(plan_text) != lock.plan_digest:
         raise BadInputError(f"{folder / PLAN}: is not the plan that was frozen")
@@ -339,6 +341,15 @@ def _write_schedules(folder: Path, planned: Iterable[Cell]) -> None:
             stale.unlink()
     for name, lines in files.items():
         _write(folder / name, "".join(f"{line}\n" for line in lines))
+
+
+def _write_plan(folder: Path, plan: str, prices: str | None) -> None:
+    """The plan, and the model prices that it is run at, where there is a table of them."""
+    _write(folder / PLAN, plan)
+    if prices is None:
+        (folder / PRICES).unlink(missing_ok=True)  # of a service that was registered before
+    else:
+        _write(folder / PRICES, prices)
 
 
 def _write(path: Path, text: str) -> None:

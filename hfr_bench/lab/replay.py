@@ -19,6 +19,7 @@ from hfr_bench.errors import BadInputError
 from hfr_bench.lab.amending import PARENTS
 from hfr_bench.lab.execute import Options, Summary, run
 from hfr_bench.lab.offer import own_files
+from hfr_bench.lab.pricing import PRICES
 from hfr_bench.lab.register import LOCK, PLAN, PREREG, SCHEDULES, TOKEN, Experiment, load
 from hfr_bench.lab.rounds import last_rounds
 from hfr_bench.lab.store import Store
@@ -118,7 +119,7 @@ def _lay_out(source: Experiment, out: Path) -> None:
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise BadInputError(f"{out}: is there already; name a new directory")
     out.mkdir(parents=True, exist_ok=True)
-    for name in (PREREG, LOCK, PLAN, TOKEN):
+    for name in (PREREG, LOCK, PRICES, PLAN, TOKEN):
         if (source.path / name).is_file():
             shutil.copyfile(source.path / name, out / name)
     for name in (SCHEDULES, PARENTS):

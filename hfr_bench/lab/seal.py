@@ -34,7 +34,7 @@ TRACE = re.compile(r"trials/([^/]+)/r([1-9]\d*)/([^/]+)\.jsonl")
 """A finished trace: group, round, arm; what is archived beside it ends differently."""
 
 _KNOWN = re.compile(
-    r"prereg\.yaml|prereg\.lock\.json(\.tsr)?|plan\.jsonl|(run|looks)\.jsonl"
+    r"prereg\.yaml|prereg\.lock\.json(\.tsr)?|prices\.json|plan\.jsonl|(run|looks)\.jsonl"
     r"|schedules/[^/]+\.jsonl|parents/[0-9a-f]{12}\.(yaml|lock\.json)"
     r"|trials/[^/]+/r[1-9]\d*/[^/]+\.jsonl(\.[a-z]+(-\d+)?)?"
     r"|report\.(json|md|html)|content/suites/[^/]+/(suite|tools)\.yaml|(kinds|matrices)/[^/]+\.yaml"

@@ -27,6 +27,7 @@ from hfr_bench.lab.verify_ahead import Ahead
 from hfr_bench.lab.verify_crew import Crew
 from hfr_bench.lab.verify_files import Work, judge, lay_out, level_0, other_version
 from hfr_bench.lab.verify_frozen import Frozen, level_1, level_2, read_frozen
+from hfr_bench.lab.verify_prices import tokens_cost
 from hfr_bench.lab.verify_read import opened
 from hfr_bench.lab.verify_seeds import seeds
 from hfr_bench.lab.verify_sense import prices
@@ -61,7 +62,10 @@ WORD: tuple[tuple[str, ...], ...] = (
         ),
         "that a trace tells what happened; the delivery audit and the controls speak for it",
         "what people said when they looked trials over: their ratings are taken as they are",
-        "what a live model's tokens cost: money is added up from the traces",
+        (
+            "the tokens of a live model's answers, and what those cost that no file shows or that "
+            "have no prices.json: there money is added up from the traces"
+        ),
     ),
     ("all of this for the trials that were not in the sample",),
 )
@@ -189,6 +193,7 @@ def level_3(work: Work, frozen: Frozen, ahead: Ahead) -> Iterator[Check]:
     yield _numbers(work, made)
     yield _says(work, made)
     yield prices(work, prereg)
+    yield from tokens_cost(work, prereg)
     yield from seeds(frozen)
     yield from _pages(work, ahead.pages(made, experiment))
 

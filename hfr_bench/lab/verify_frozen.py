@@ -22,6 +22,7 @@ from hfr_bench.lab.register import LOCK, PLAN, PREREG, SCHEDULES
 from hfr_bench.lab.runlog import RUN_LOG
 from hfr_bench.lab.store import choose
 from hfr_bench.lab.verify_files import Work, judge
+from hfr_bench.lab.verify_prices import frozen_prices
 from hfr_bench.lab.verify_registered import registered
 from hfr_bench.lab.verify_sense import belongs, evidence, journal, of_one_task, ran
 from hfr_bench.lab.verify_sense import rounds as strange_rounds
@@ -116,6 +117,7 @@ def level_1(work: Work, frozen: Frozen) -> Iterator[Check]:
     yield judge(1, "one registration everywhere", wrong, lock.prereg_digest[:12])
     yield _frozen_first(work, lock)
     yield _task_ids(frozen)
+    yield from frozen_prices(work, lock)
     yield from registered(work, prereg, lock)
     yield belongs(work, prereg, frozen.plan)
     starts = {seen.name: event for seen in work.seen if (event := _first(seen.first)) is not None}

@@ -6,7 +6,7 @@ tells. Of the files: each belongs to something.
 """
 
 import json
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
@@ -18,6 +18,7 @@ from hfr_bench.lab import seal
 from hfr_bench.lab.amending import PARENTS, lineage
 from hfr_bench.lab.cohorts import crowds
 from hfr_bench.lab.looks import LOOKS, stages
+from hfr_bench.lab.pricing import PRICES
 from hfr_bench.lab.runlog import RUN_LOG
 from hfr_bench.lab.store import Checked
 from hfr_bench.lab.verify_files import Work, judge
@@ -78,6 +79,8 @@ def belongs(work: Work, prereg: Preregistration, rows: Sequence[PlanRow]) -> Che
     wrong = []
     if LOOKS in work.digests and not stages(prereg, rows):
         wrong.append(f"{LOOKS}: no looks are registered")
+    if PRICES in work.digests and prereg.origin is not Origin.LIVE:
+        wrong.append(f"{PRICES}: no live model is registered")
     parents: set[str] = set()
     with suppress(BadInputError):  # what amends nothing readable is said by its own check
         short = [one.prereg.digest()[:12] for one in lineage(work.folder, prereg)]
@@ -164,16 +167,20 @@ def _left_out(work: Work) -> int:
 def prices(work: Work, prereg: Preregistration) -> Check:
     """Tools cost what was registered; a rehearsal's model costs the same whoever asks it.
 
-    What a live model's tokens cost stays the maker's word: no bundle holds its provider's table.
+    What a live model's tokens cost is `verify_prices`' to say.
     """
     tool, of_models, wrong = round(prereg.tool_price.cost_usd * 1_000_000), dict[str, str](), []
-    flat = prereg.model.llm == _FLAT
+    flat, counts = prereg.model.llm == _FLAT, Counter[str]()
     for one in work.seen:
-        for channel, model, cost in sorted(one.costs, key=str):
+        for (channel, model, cost), times in sorted(one.costs, key=str):
+            counts[channel] += times
             price = "null" if cost is None else str(cost)
             if channel == Channel.TOOL and cost != tool:
                 wrong.append(f"{one.name}: a tool cost {price}, registered {tool}")
             elif flat and model and of_models.setdefault(model, price) != price:
                 wrong.append(f"{one.name}: {model} cost {price}, elsewhere {of_models[model]}")
-    fine = f"{tool} microdollars a tool call, {len(of_models)} models"
+    asked = counts[Channel.MODEL]  # none by the oracle agent
+    fine = f"{tool} microdollars for each of {counts[Channel.TOOL]} tool calls"
+    if flat:
+        fine += f"; {asked} calls of {len(of_models)} models" if asked else "; no model was called"
     return judge(3, "each attempt costs its price", wrong, fine)

@@ -9,6 +9,7 @@ A copy goes where the levels work, of those that a level comes back to (`lay`).
 import hashlib
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -16,11 +17,12 @@ from typing import NamedTuple
 
 from hfr_bench.errors import BadInputError
 from hfr_bench.lab import seal
+from hfr_bench.lab.bills import Bill, bills
 from hfr_bench.lab.ingest import Facts, Ingest, collector_paused
 from hfr_bench.lab.store import Checked, Mark, Reading, TrialFile, reading
 from hfr_bench.lab.verify_read import Files
 from hfr_bench.model.bundle import Chain
-from hfr_bench.model.terms import Channel
+from hfr_bench.model.terms import Channel, Origin
 from hfr_bench.model.trace import TraceEvent
 
 CHUNK = 32
@@ -40,7 +42,8 @@ class Seen(NamedTuple):
 
     `first`: its first line. `injections`: how often one is named, and each name (JSON) once.
     `odd`: what of its lines makes no sense. `costs`: what attempts cost, by channel and, of models,
-    by the one asked for. `cassette`: the digest of its recorded responses.
+    by the one asked for, and how often. `bills`: of a live model, each attempt. `cassette`: the
+    digest of its recorded responses.
     `facts` None: not asked for, or they cannot be made.
     """
 
@@ -52,7 +55,8 @@ class Seen(NamedTuple):
     first: bytes = b""
     injections: tuple[int, frozenset[bytes]] = (0, frozenset())
     odd: str = ""
-    costs: frozenset[Cost] = frozenset()
+    costs: tuple[tuple[Cost, int], ...] = ()
+    bills: tuple[Bill, ...] = ()
     cassette: str = ""
     facts: Facts | None = None
 
@@ -93,6 +97,7 @@ class Reader:
             injections=(len(found), frozenset(found)),
             odd=_odd(read.events) if not read.bad else "",
             costs=_costs(read.events),
+            bills=bills(read.events) if _is_live(read.events) else (),
             cassette=getattr(read.events[-1].body, "cassette", "") if read.events else "",
             facts=None if self._ingest is None else _facts(self._ingest, read),
         )
@@ -122,17 +127,21 @@ def _odd(events: Sequence[TraceEvent]) -> str:
     return "" if len({event.trial_id for event in events}) < 2 else "it has lines of another trial"
 
 
-def _costs(events: Sequence[TraceEvent]) -> frozenset[Cost]:
-    """What attempts cost, each price once."""
-    found, of = set(), ("", "")
+def _is_live(events: Sequence[TraceEvent]) -> bool:
+    return bool(events) and getattr(events[0].body, "origin", "") == Origin.LIVE
+
+
+def _costs(events: Sequence[TraceEvent]) -> tuple[tuple[Cost, int], ...]:
+    """What attempts cost, each price once, and how many did."""
+    found, of = Counter[Cost](), ("", "")
     for event in events:
         body = event.body
         if body.type == "attempt_started":
             model = body.channel == Channel.MODEL
             of = str(body.channel), body.target if model else ""
         elif body.type == "attempt_ended":
-            found.add((*of, body.cost_microusd))
-    return frozenset(found)
+            found[*of, body.cost_microusd] += 1
+    return tuple(found.items())
 
 
 def _facts(ingest: Ingest, read: Reading) -> Facts | None:

@@ -77,10 +77,14 @@ def json_digest(value: Any) -> str:
     """SHA-256 (hex) over compact, key-sorted JSON: for requests, which may be large.
 
     Made by Python's C encoder, thirty times faster than canonical JSON; used to recognise a
-    request, never to pin an experiment.
+    request, never to pin an experiment (but for price rows, whose very text is kept).
     """
-    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    return text_digest(text)
+    return text_digest(compact(value))
+
+
+def compact(value: Any) -> str:
+    """Compact, key-sorted JSON: the text that `json_digest` is of."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
 def text_digest(text: str | bytes) -> str:

@@ -1,11 +1,12 @@
 """Model servers and the client that calls them. Every model call is real HTTP."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from hfr_bench.model.attempt import Call
+from hfr_bench.model.price import Row
 from hfr_bench.model.task import SealedTask
 from hfr_bench.model.terms import Origin
 from hfr_bench.ports.calls import CallPort
@@ -58,3 +59,13 @@ class LlmBackend(Protocol):
         ...
 
     def stop(self) -> None: ...
+
+
+@runtime_checkable
+class Tabled(Protocol):
+    """A backend that charges by tokens, from rows of a table; freezing keeps them."""
+
+    @property
+    def price_rows(self) -> Mapping[str, Row | None]:
+        """Of each model that may be called; None = no price known. `prices_digest` is theirs."""
+        ...

@@ -30,7 +30,9 @@ def provider(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     info = site / "standin-0.1.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: standin\nVersion: 0.1\n")
-    (info / "entry_points.txt").write_text("[hfr_bench.llms]\nstandin = live_standin:StandIn\n")
+    (info / "entry_points.txt").write_text(
+        "[hfr_bench.llms]\nstandin = live_standin:StandIn\ntabled = live_standin:Tabled\n"
+    )
     added = [str(site), str(STRANGER)]
     sys.path[:0] = added
     plugins.offered.cache_clear()

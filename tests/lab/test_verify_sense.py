@@ -8,6 +8,10 @@ from pathlib import Path
 import pytest
 
 from hfr_bench.lab.verify import verify
+from hfr_bench.lab.verify_files import Work
+from hfr_bench.lab.verify_sense import prices
+from hfr_bench.lab.verify_traces import Seen
+from hfr_bench.model.bundle import Bundle
 from hfr_bench.testing.bundled import failed, forge, ready, rechain, replace, reseal, trace
 
 
@@ -237,3 +241,20 @@ def test_an_arm_that_was_made_cheaper(forged, point):
     levels, said = failed(forged)
     assert levels == [3]
     assert "each attempt costs its price" in said
+
+
+def test_calls_are_counted_by_what_was_called(toy, toy_bundle, tmp_path):
+    lines = [line for path in toy_bundle.glob("trials/*/*/*.jsonl") for line in path.open()]
+    sent = [line for line in lines if '"type":"attempt_started"' in line]
+    tools, models = (
+        sum(f'"channel":"{one}"' in line for line in sent) for one in ("tool", "model")
+    )
+    told = next(c for c in verify(toy_bundle).checks if c.check == "each attempt costs its price")
+    flat = "900 microdollars for each of"
+    assert told.detail == f"{flat} {tools} tool calls; {models} calls of 1 models"
+    says = Bundle.loads((toy_bundle / "bundle.json").read_bytes())
+    seen = (
+        Seen("trials/g/r1/a.jsonl", costs=((("tool", "", 900), 3),)),
+    )  # an oracle asks no model
+    alone = prices(Work(says, tmp_path, seen=seen), toy.experiment.prereg)
+    assert alone.detail == f"{flat} 3 tool calls; no model was called"

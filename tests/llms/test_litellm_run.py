@@ -1,5 +1,6 @@
 """A whole small live experiment on tau2, its provider a stand-in of our own on loopback."""
 
+import hashlib
 import importlib.util
 import json
 from collections.abc import Iterator
@@ -13,6 +14,7 @@ from hfr_bench import plugins
 from hfr_bench.cli.main import run
 from hfr_bench.lab.register import load, load_prereg
 from hfr_bench.lab.scan import Scanner
+from hfr_bench.lab.verify import verify
 from hfr_bench.lab.wire import Bench
 from hfr_bench.llms.rehearsal.answer import Desk
 from hfr_bench.llms.rehearsal.prices import Tier
@@ -202,3 +204,18 @@ def test_a_live_model_is_not_registered_as_a_rehearsal(tmp_path: Path) -> None:
     assert run(["freeze", str(tmp_path)]) == 2
     (tmp_path / "prereg.yaml").write_text(PREREG.replace("clock: wall", "clock: virtual"))
     assert run(["freeze", str(tmp_path)]) == 2
+
+
+def test_every_attempt_is_worked_out_again_from_the_price_rows_of_its_bundle(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = folder / "prices.json"
+    assert hashlib.sha256(rows.read_bytes()).hexdigest() == load(folder).lock.prices_digest
+    out = tmp_path / "b"
+    assert run(["bundle", str(folder), "-o", str(out), "--with-places"]) == 0
+    assert (out / "prices.json").read_bytes() == rows.read_bytes()
+    checks = {check.check: check for check in verify(out).checks}
+    assert checks["the model prices are those of the lock"].ok is True
+    told = checks["a live model's tokens cost their price"]
+    assert told.ok is True, told.detail
+    capsys.readouterr()

@@ -207,7 +207,8 @@ def _root(about: About, files: Sequence[Held]) -> Iterator[Mapping[str, Any]]:
 
 def _run(about: About, files: Sequence[Held]) -> Iterator[Mapping[str, Any]]:
     names = {held.name for held in files}
-    frozen = ("bundle/prereg.yaml", "bundle/prereg.lock.json", "bundle/plan.jsonl")
+    parts = ("prereg.yaml", "prereg.lock.json", "prices.json", "plan.jsonl")
+    frozen = [f"bundle/{name}" for name in parts]
     yield {
         "@id": "#run",
         "@type": "CreateAction",

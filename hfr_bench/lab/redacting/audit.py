@@ -18,6 +18,7 @@ from tempfile import TemporaryDirectory
 from pydantic import ValidationError
 
 from hfr_bench.lab import canary, seal
+from hfr_bench.lab.pricing import PRICES
 from hfr_bench.lab.redacting.keys import owners_key
 from hfr_bench.lab.redacting.policy import MARKED, at, blanked
 from hfr_bench.lab.register import LOCK, PLAN, PREREG, SCHEDULES
@@ -28,7 +29,7 @@ from hfr_bench.lab.verify_sense import journal
 from hfr_bench.model.bundle import Check, Verification
 from hfr_bench.model.redaction import Redacted, Redaction
 
-_FROZEN = (PREREG, LOCK, PLAN)
+_FROZEN = (PREREG, LOCK, PRICES, PLAN)
 _MARK = re.compile(rb"\[\d+ characters, ([0-9a-f]{16})\]")
 _WORD = b" characters, "
 _BROKEN = (ValueError, KeyError, IndexError, TypeError, AttributeError)

@@ -25,6 +25,7 @@ from hfr_bench.lab.analyse import analyse
 from hfr_bench.lab.bundle import Made, bundle
 from hfr_bench.lab.looks import LOOKS
 from hfr_bench.lab.offer import own_files
+from hfr_bench.lab.pricing import PRICES
 from hfr_bench.lab.redacting.policy import Censor, Texts, rules
 from hfr_bench.lab.register import LOCK, PLAN, PREREG, SCHEDULES, TOKEN, TRIALS, Experiment
 from hfr_bench.lab.review.summary import with_review
@@ -36,7 +37,7 @@ from hfr_bench.model.redaction import Redacted, Redaction
 from hfr_bench.model.report import Report
 
 _PREV = re.compile(rb'"prev":"[0-9a-f]*"')
-_COPIED = (PREREG, LOCK, PLAN, TOKEN, LOOKS)
+_COPIED = (PREREG, LOCK, PRICES, PLAN, TOKEN, LOOKS)
 
 
 class Copy(NamedTuple):

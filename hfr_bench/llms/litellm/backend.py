@@ -14,6 +14,7 @@ from hfr_bench.llms.litellm.provider import PARAMETERS, Provider
 from hfr_bench.llms.litellm.relay import Bounds, Relay
 from hfr_bench.llms.openai_wire import ClientPool, OpenAiClient
 from hfr_bench.model.attempt import Call, Observation
+from hfr_bench.model.price import Row
 from hfr_bench.model.record import json_digest
 from hfr_bench.model.task import SealedTask
 from hfr_bench.model.terms import Origin
@@ -81,8 +82,12 @@ class LiteLlm:
     @property
     def prices_digest(self) -> str:
         """Of the used models' rows of litellm's table, as it is installed now."""
-        rows = {model: price and price.row for model, price in self._prices.items()}
-        return json_digest(rows)
+        return json_digest(self.price_rows)
+
+    @property
+    def price_rows(self) -> dict[str, Row | None]:
+        """Those rows by model; None = no price known."""
+        return {model: price.row if price else None for model, price in self._prices.items()}
 
     @property
     def notes(self) -> tuple[str, ...]:

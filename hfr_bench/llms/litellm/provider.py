@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import Any, NamedTuple
 
 from hfr_bench.errors import BadInputError
+from hfr_bench.model.price import tokens
 
 # Each of these would be fetched from the network at import or at the first call.
 _OFFLINE = ("MODEL_COST_MAP", "ANTHROPIC_BETA_HEADERS", "BLOG_POSTS", "POLICY_TEMPLATES",
@@ -105,7 +106,7 @@ def _completion(made: Mapping[str, Any]) -> Answer:
             for call in calls
         ]
     usage = made.get("usage") or {}
-    tokens = _tokens(usage.get("prompt_tokens"), usage.get("completion_tokens"))
+    said = tokens(usage.get("prompt_tokens"), usage.get("completion_tokens"))
     body = {
         "id": made.get("id"),
         "object": "chat.completion",
@@ -113,19 +114,13 @@ def _completion(made: Mapping[str, Any]) -> Answer:
         "model": made.get("model"),
         "choices": [{"index": 0, "message": message, "finish_reason": choice["finish_reason"]}],
     }
-    if tokens is not None:
+    if said is not None:
         body["usage"] = {
-            "prompt_tokens": tokens[0],
-            "completion_tokens": tokens[1],
-            "total_tokens": sum(tokens),
+            "prompt_tokens": said[0],
+            "completion_tokens": said[1],
+            "total_tokens": sum(said),
         }
-    return Answer(200, body, tokens)
-
-
-def _tokens(prompt: Any, completion: Any) -> tuple[int, int] | None:
-    """Prompt and completion tokens; litellm's zeros mean that the provider did not say."""
-    said = isinstance(prompt, int) and isinstance(completion, int) and prompt > 0
-    return (prompt, completion) if said else None
+    return Answer(200, body, said)
 
 
 def _refusal(error: Exception) -> Answer:

@@ -19,9 +19,9 @@ from typing import Any
 from aiohttp import web
 
 from hfr_bench.llms.litellm.passage import REQUEST_ID, Passage, Passages
-from hfr_bench.llms.litellm.prices import Price
 from hfr_bench.llms.litellm.provider import Answer, OrganicError
 from hfr_bench.loopback import Served
+from hfr_bench.model.price import Price, charged
 from hfr_bench.ports.llm import ABSORBED
 
 PATH = "/v1/chat/completions"
@@ -104,8 +104,7 @@ class Relay:
     def _cost(self, model: str, answer: Answer) -> int | None:
         if answer.status != 200:
             return 0  # providers charge nothing for what they refuse
-        price = self._prices[model]
-        return None if price is None or answer.tokens is None else price.microusd(*answer.tokens)
+        return charged(self._prices[model], answer.tokens)
 
     async def _handle(self, request: web.BaseRequest) -> web.Response:
         if request.method != "POST" or request.path != PATH:

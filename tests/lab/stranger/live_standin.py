@@ -6,6 +6,7 @@ It follows a suite's solutions, and says each thing with ids of its own, as live
 import itertools
 import json
 import re
+from dataclasses import replace
 
 from aiohttp import web
 
@@ -14,9 +15,12 @@ from hfr_bench.llms.rehearsal.answer import Desk
 from hfr_bench.llms.rehearsal.prices import Tier
 from hfr_bench.llms.rehearsal.script import cut
 from hfr_bench.loopback import LoopThread, listen
+from hfr_bench.model.price import charged, priced, tokens
+from hfr_bench.model.record import json_digest
 from hfr_bench.model.terms import Origin
 
 MODEL = "standin-1"
+ROW = {"input_cost_per_token": 1.5e-06, "output_cost_per_token": 6e-06}
 
 
 class StandIn:
@@ -38,6 +42,26 @@ class StandIn:
 
     def stop(self):
         self._pool.close()
+
+
+class Tabled(StandIn):
+    """The same, charged by tokens and a table's row; what was lost on the way costs nothing."""
+
+    price_rows = {MODEL: ROW, "nobody-1": None}
+    prices_digest = json_digest(price_rows)
+
+    def client(self, base_url, scope):
+        return _ByTokens(super().client(base_url, scope))
+
+
+class _ByTokens:
+    def __init__(self, inner):
+        self._inner = inner
+
+    def attempt(self, call):
+        seen = self._inner.attempt(call)
+        cost = charged(priced(ROW), tokens(seen.tokens_in, seen.tokens_out)) if seen.answered else 0
+        return replace(seen, cost_microusd=cost)
 
 
 class Provider:
