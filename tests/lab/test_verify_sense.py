@@ -244,17 +244,13 @@ def test_an_arm_that_was_made_cheaper(forged, point):
 
 
 def test_calls_are_counted_by_what_was_called(toy, toy_bundle, tmp_path):
-    lines = [line for path in toy_bundle.glob("trials/*/*/*.jsonl") for line in path.open()]
-    sent = [line for line in lines if '"type":"attempt_started"' in line]
-    tools, models = (
-        sum(f'"channel":"{one}"' in line for line in sent) for one in ("tool", "model")
-    )
+    texts = [path.read_text() for path in toy_bundle.glob("trials/*/*/*.jsonl")]
+    sent = [one for text in texts for one in text.split("\n") if "attempt_started" in one]
+    tools = sum('"channel":"tool"' in line for line in sent)
     told = next(c for c in verify(toy_bundle).checks if c.check == "each attempt costs its price")
-    flat = "900 microdollars for each of"
-    assert told.detail == f"{flat} {tools} tool calls; {models} calls of 1 models"
+    flat, calls = "900 microdollars for each of", len(sent) - tools
+    assert told.detail == f"{flat} {tools} tool calls; {calls} calls of 1 models"
     says = Bundle.loads((toy_bundle / "bundle.json").read_bytes())
-    seen = (
-        Seen("trials/g/r1/a.jsonl", costs=((("tool", "", 900), 3),)),
-    )  # an oracle asks no model
-    alone = prices(Work(says, tmp_path, seen=seen), toy.experiment.prereg)
+    seen = Seen("trials/g/r1/a.jsonl", costs=((("tool", "", 900), 3),))  # an oracle asks no model
+    alone = prices(Work(says, tmp_path, seen=(seen,)), toy.experiment.prereg)
     assert alone.detail == f"{flat} 3 tool calls; no model was called"
