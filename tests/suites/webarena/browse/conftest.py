@@ -36,7 +36,7 @@ def website() -> Iterator[tuple[str, State]]:
 
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[ChromiumDriver]:
-    """The browser of this thread. Its event loop must be gone when tests that run their own come."""
+    """The browser of this thread. Tests that run an event loop of their own want its gone."""
     if (why := lacking()) is not None:
         pytest.skip(why)
     driver = ChromiumDriver()
