@@ -146,8 +146,11 @@ def _above(work: Work, level: int, sample: "Sample | None", ahead: Ahead) -> Ite
         lambda: level_3(work, frozen, ahead),
         lambda: _again(work, sample),
     )
-    for number, step in enumerate(steps[:level], 1):
-        yield from _through(work, number, step)
+    # Numbers are made while a helper draws the schedules again; levels are told in their order.
+    turns = [number for number in (1, 3, 2, 4) if number <= level]
+    found = {number: list(_through(work, number, steps[number - 1])) for number in turns}
+    for number in sorted(found):
+        yield from found[number]
 
 
 def _through(work: Work, number: int, step: Callable[[], Iterable[Check]]) -> Iterator[Check]:
@@ -190,12 +193,13 @@ def level_3(work: Work, frozen: Frozen, ahead: Ahead) -> Iterator[Check]:
     yield from _ended(made)
     experiment = Experiment(work.folder, prereg, lock, plan, book)
     made = with_review(made, experiment)
-    yield _numbers(work, made)
+    text = render.to_json(made).encode()
+    yield _numbers(work, text)
     yield _says(work, made)
     yield prices(work, prereg)
     yield from tokens_cost(work, prereg)
     yield from seeds(frozen)
-    yield from _pages(work, ahead.pages(made, experiment))
+    yield from _pages(work, ahead.pages(made, text, experiment))
 
 
 def _ended(made: Report) -> Iterator[Check]:
@@ -208,10 +212,10 @@ def _ended(made: Report) -> Iterator[Check]:
     yield Check(level=3, check="it ended at a registered look", ok=right, detail=detail)
 
 
-def _numbers(work: Work, made: Report) -> Check:
+def _numbers(work: Work, text: bytes) -> Check:
+    """`text`: the report that was made here, as JSON."""
     title = f"{seal.REPORT} follows from the traces"
-    text, kept = render.to_json(made).encode(), work.kept.get(seal.REPORT, b"")
-    again = json.loads(text)
+    kept, again = work.kept.get(seal.REPORT, b""), json.loads(text)
     try:
         found = [] if kept == text else list(differences(json.loads(kept), again))
     except ValueError as error:

@@ -1,9 +1,9 @@
 """What of a verification is begun before its turn, and by whom (`lab.verify_crew`).
 
-    schedules ─ drawn again by a helper, once all but the traces is laid out
+    pages ───── drawn by a helper from the report as it lies in the bundle, once all but the traces
+                is laid out; they count only if the numbers made here are that report, byte by byte
     traces ──── in chunks, by everybody who is free
-    pages ───── drawn by a helper from the report as it lies in the bundle, while the numbers are
-                made again here; they count only if those are that report, byte by byte
+    schedules ─ drawn again by a helper, while the numbers are made again here
 
 Without helpers all of it is done here, when its turn comes.
 """
@@ -15,7 +15,7 @@ from importlib import import_module
 from pathlib import Path
 
 from hfr_bench.errors import HfrError
-from hfr_bench.lab import render, seal, sides, verify_help
+from hfr_bench.lab import seal, sides, verify_help
 from hfr_bench.lab.pages import HTML, pages
 from hfr_bench.lab.register import Experiment
 from hfr_bench.lab.review.book import there_are
@@ -46,13 +46,13 @@ class Ahead:
 
         What is wrong with a frozen file is said by the level that reads it.
         """
-        ingest, made_of = None, work.kept.get(seal.CONTENT, b"")
+        ingest, again, made_of = None, None, work.kept.get(seal.CONTENT, b"")
         with suppress(HfrError, ValueError):
             if self._level >= _DRAWN:
                 frozen = read_frozen(work)
                 again = partial(draw_again, work.folder, frozen)
-                self._drawn = self._crew.ask(verify_help.drawn, work.folder, made_of, here=again)
             if self._level >= _NUMBERS:
+                self._begin_pages(work, made_of)
                 ingest = ingest_of(work.folder, frozen)
         keep = self._come_back(work)
         reader = Reader(self._files, work.folder, ingest, keep=keep)
@@ -65,13 +65,23 @@ class Ahead:
         def here(job: verify_help.Traces) -> list[Seen]:
             return reader.read(job.names)
 
+        def meanwhile() -> None:
+            if again is not None:
+                self._drawn = self._crew.ask(verify_help.drawn, work.folder, made_of, here=again)
+            if ingest is not None:
+                import_module(_LOADS)
+
         jobs = [
             verify_help.Traces(self._path, work.folder, content, keep, tuple(some))
             for some in chunks(names)
         ]
-        load = partial(import_module, _LOADS) if ingest is not None else lambda: None
-        for found in self._crew.share(verify_help.traces, here, jobs, meanwhile=load):
+        for found in self._crew.share(verify_help.traces, here, jobs, meanwhile):
             yield from found
+
+    def _begin_pages(self, work: Work, made_of: bytes) -> None:
+        draw = partial(verify_help.drawn_pages, html=HTML in work.kept)
+        args = (self._path, work.folder, made_of, work.kept.get(seal.REPORT, b""))
+        self._pages = self._crew.ask(draw, *args, here=lambda: None)
 
     def _come_back(self, work: Work) -> bool:
         """Whether more is asked of all traces than what is seen when they are read."""
@@ -79,23 +89,18 @@ class Ahead:
         return redacted or self._level >= _AGAIN or there_are(work.folder)
 
     def begin(self, work: Work) -> None:
-        """Have the pages drawn; called once, when the traces were read."""
+        """What numbers and pages will need; called once, when the traces were read."""
         self._kept = work.kept
-        if self._level >= _NUMBERS:
-            if work.facts is None:  # made again, for what is to be said of it
-                lay(self._files, work.folder, set(self._files.names))
-            draw = partial(verify_help.drawn_pages, html=HTML in work.kept)
-            content, said = (work.kept.get(name, b"") for name in (seal.CONTENT, seal.REPORT))
-            args = (self._path, work.folder, content, said)
-            self._pages = self._crew.ask(draw, *args, here=lambda: None)
+        if self._level >= _NUMBERS and work.facts is None:  # made again, for what is to be said
+            lay(self._files, work.folder, set(self._files.names))
 
     def drawn(self) -> Drawn:
         """Schedules and plan, drawn again. Raises ValueError if they cannot be."""
         assert self._drawn is not None  # what was frozen can be read
         return self._drawn()
 
-    def pages(self, made: Report, experiment: Experiment) -> dict[str, bytes]:
-        """The pages that show the report that was made here.
+    def pages(self, made: Report, text: bytes, experiment: Experiment) -> dict[str, bytes]:
+        """The pages that show the report that was made here; `text`: it, as JSON.
 
         Those of a helper, if they are of this very report, and are what lies in the bundle; what is
         to be called a lie is drawn here.
@@ -103,7 +108,7 @@ class Ahead:
         ready = self._pages() if self._pages is not None else None
         if (
             ready is not None
-            and render.to_json(made).encode() == self._kept.get(seal.REPORT)
+            and text == self._kept.get(seal.REPORT)
             and all(self._kept.get(name) == text for name, text in ready.items())
         ):
             return ready
