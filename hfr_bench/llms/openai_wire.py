@@ -61,9 +61,10 @@ class ClientPool:
 
 
 class _Heard(NamedTuple):
-    """What the socket said: a response, or the normalised name of what was raised."""
+    """What the socket said: a response and its body, or the normalised name of what was raised."""
 
     response: httpx.Response | None
+    body: bytes = b""
     exception: str | None = None
     sent: bool = True
 
@@ -96,7 +97,7 @@ class OpenAiClient:
         measured_us = (time.monotonic_ns() - began) // 1000
         latency_us = self._announced(heard) if self._virtual else measured_us
         if latency_us >= call.timeout_us or heard.exception == TIMEOUT:
-            heard = _Heard(None, TIMEOUT, heard.sent)
+            heard = _Heard(None, exception=TIMEOUT, sent=heard.sent)
             if self._virtual:
                 latency_us = call.timeout_us
         if self._virtual:
@@ -110,7 +111,7 @@ class OpenAiClient:
                 cost_microusd=cost,
                 latency_us=latency_us,
             )
-        return _observe(heard.response, cost, latency_us)
+        return _observe(heard.response, heard.body, cost, latency_us)
 
     def _send(self, call: Call, extra: Mapping[str, str]) -> _Heard:
         headers = self._headers | {
@@ -122,19 +123,30 @@ class OpenAiClient:
         }
         timeout_s = _SOCKET_S if self._virtual else call.timeout_us / 1e6
         try:
-            return _Heard(
-                self._http.post(
-                    self._url, content=request_body(call), headers=headers, timeout=timeout_s
-                )
-            )
+            return self._exchange(request_body(call), headers, timeout_s)
         except (httpx.ConnectTimeout, httpx.PoolTimeout):
-            return _Heard(None, TIMEOUT, sent=False)
+            return _Heard(None, exception=TIMEOUT, sent=False)
         except httpx.TimeoutException:
-            return _Heard(None, TIMEOUT)
+            return _Heard(None, exception=TIMEOUT)
         except httpx.ConnectError:
-            return _Heard(None, UNREACHED, sent=False)
+            return _Heard(None, exception=UNREACHED, sent=False)
         except httpx.RequestError:
-            return _Heard(None, CLOSED)
+            return _Heard(None, exception=CLOSED)
+
+    def _exchange(self, content: bytes, headers: Mapping[str, str], timeout_s: float) -> _Heard:
+        """Post it and hear all of the answer, or no more once its time is over.
+
+        httpx limits the wait for the next bytes alone: an answer that trickles in has no end.
+        """
+        body, ends = bytearray(), time.monotonic() + timeout_s
+        with self._http.stream(
+            "POST", self._url, content=content, headers=dict(headers), timeout=timeout_s
+        ) as response:
+            for part in response.iter_bytes():
+                body += part
+                if time.monotonic() >= ends:
+                    return _Heard(None, exception=TIMEOUT)
+        return _Heard(response, bytes(body))
 
     def _announced(self, heard: _Heard) -> int:
         """How long the attempt took in trial time, as the servers on the way announced it."""
@@ -144,9 +156,10 @@ class OpenAiClient:
         return self._scope.announced_us() if heard.exception == CLOSED else 0
 
 
-def _observe(response: httpx.Response, cost: int | None, latency_us: int) -> Observation:
+def _observe(
+    response: httpx.Response, raw: bytes, cost: int | None, latency_us: int
+) -> Observation:
     """A response as an observation; answered only if a message can be read from it."""
-    raw = response.content
     found = _completion(raw) if response.is_success else None
     completion, choice = found or ({}, {})
     usage = completion.get("usage")

@@ -16,12 +16,16 @@ from hfr_bench.testing.fakes import FakeClock
 
 
 class Service:
-    """An HTTP/1.1 server: every POST is answered with (status, headers, body), or not at all."""
+    """An HTTP/1.1 server: every POST is answered with (status, headers, body), or not at all.
+
+    `hold`: it waits for that first. `drip`: it waits so many seconds, or for that, after each byte.
+    """
 
     def __init__(self) -> None:
         self.seen: list[tuple[dict[str, str], bytes]] = []
         self.reply: tuple[int, dict[str, str], bytes] | None = None
         self.hold: threading.Event | None = None
+        self.drip: tuple[float, threading.Event] | None = None
         outer = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -43,7 +47,16 @@ class Service:
                 for name, value in (extra | {"content-length": str(len(content))}).items():
                     self.send_header(name, value)
                 self.end_headers()
-                self.wfile.write(content)
+                if outer.drip is None:
+                    self.wfile.write(content)
+                    return
+                every_s, done = outer.drip
+                for n in range(len(content)):
+                    self.wfile.write(content[n : n + 1])
+                    self.wfile.flush()
+                    if done.wait(every_s):
+                        self.close_connection = True
+                        return
 
             def log_message(self, *_: Any) -> None:
                 pass
@@ -58,6 +71,8 @@ class Service:
     def close(self) -> None:
         if self.hold is not None:
             self.hold.set()
+        if self.drip is not None:
+            self.drip[1].set()
         self._server.shutdown()
         self._thread.join()
         self._server.server_close()

@@ -135,6 +135,16 @@ def test_the_wall_clock_really_times_out(service, client, call, clock):
     assert clock.us == 0  # real time needs no pushing
 
 
+def test_an_answer_that_trickles_in_has_no_more_time_than_another(service, client, call, clock):
+    clock.kind = ClockKind.WALL
+    service.reply = 200, {}, b" " * 1000
+    service.drip = 0.02, threading.Event()  # 20 s in all; between two bytes there is no long wait
+    seen = client().attempt(call(timeout_us=100_000))
+    service.drip[1].set()
+    assert (seen.answered, seen.exception, seen.sent) == (False, TIMEOUT, True)
+    assert 100_000 <= seen.latency_us < 10_000_000
+
+
 def test_the_wall_clock_measures(service, client, call, clock):
     clock.kind = ClockKind.WALL
     service.reply = reply(GOOD, X_Hfr_Latency_Us="999999999")
