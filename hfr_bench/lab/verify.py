@@ -63,8 +63,8 @@ WORD: tuple[tuple[str, ...], ...] = (
         "that a trace tells what happened; the delivery audit and the controls speak for it",
         "what people said when they looked trials over: their ratings are taken as they are",
         (
-            "the tokens of a live model's answers, and what those cost that no file shows or that "
-            "have no prices.json: there money is added up from the traces"
+            "how many tokens a live model's answers took; and what they cost, where the bundle has "
+            "no price for it or not the answer: there money is added up from the traces"
         ),
     ),
     ("all of this for the trials that were not in the sample",),
