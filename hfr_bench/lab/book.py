@@ -30,7 +30,7 @@ class Onset(msgspec.Struct, gc=False):
 class Outline(msgspec.Struct, gc=False):
     """A schedule in short: where its events begin."""
 
-    events: tuple[Onset, ...] = ()
+    events: tuple[Onset, ...]
 
 
 Outlines = Callable[[str], FaultSchedule | Outline]
@@ -72,7 +72,8 @@ class ScheduleBook:
     def outline(self, schedule_id: str) -> FaultSchedule | Outline:
         """A schedule in short, its other fields passed over: for whoever counts onsets of many.
 
-        Raises BadInputError as `schedule` does.
+        Raises BadInputError as `schedule` does, but for damage in what is passed over; the digest
+        tells of any.
         """
         try:
             return _outline(self._lines[schedule_id])
