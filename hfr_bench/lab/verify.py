@@ -333,7 +333,7 @@ def _unlike(said: bytes, made: bytes) -> str:
     It has hardly other numbers to show: how many it has that the one made here does not.
     """
     if said == made:
-        return "its words and numbers are that report's, its drawings were not compared"
+        return "its words and numbers are that report's; style and drawings were not compared"
     one, other = (Counter(_NUMBER.findall(text)) for text in (said, made))
     if not (strange := list((one - other).elements())):
         return "not compared"

@@ -81,7 +81,7 @@ def html(bundle):
 @pytest.mark.parametrize(
     ("old", "new", "told"),
     [
-        ('x1="', 'x1="9', "its drawings were not compared"),
+        ('x1="', 'x1="9', "report's; style and drawings were not compared"),
         ("</desc>", ", really</desc>", "made by other versions: not compared"),
     ],
 )
