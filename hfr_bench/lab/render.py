@@ -165,7 +165,8 @@ def _equipment(report: Report) -> str:
     """Which arms have more than their policy."""
     owned = {str(arm["arm"]): [name for name in GEAR if arm.get(name)] for arm in report.capability}
     parts = [f"{arm}: {' '.join(has)}" for arm, has in owned.items() if has]
-    return "; ".join(parts + (["the others: none"] if len(parts) < len(owned) else []))
+    none = ["the others: none"] if parts else ["none"]
+    return "; ".join(parts + (none if len(parts) < len(owned) else []))
 
 
 def guide(report: Report) -> tuple[str, ...]:
