@@ -122,10 +122,10 @@ def test_the_system_under_test_stands_alone():
 @pytest.mark.parametrize(
     ("module", "without"),
     [
-        ("verify", {"numpy", "scipy", "duckdb", "http.client", "hfr_bench.recovery"}),
-        ("verify", {"hfr_bench.lab.wire"}),
-        ("verify_help", {"numpy", "scipy", "duckdb", "http.client", "hfr_bench.lab.wire"}),
-        ("render_html", {"numpy", "scipy", "duckdb", "matplotlib", "hfr_bench.lab.wire"}),
+        ("verification.verify", {"numpy", "scipy", "duckdb", "http.client", "hfr_bench.recovery"}),
+        ("verification.verify", {"hfr_bench.lab.wire"}),
+        ("verification.helper", {"numpy", "scipy", "duckdb", "http.client", "hfr_bench.lab.wire"}),
+        ("rendering.html", {"numpy", "scipy", "duckdb", "matplotlib", "hfr_bench.lab.wire"}),
     ],
 )
 def test_what_verifies_a_bundle_loads_no_more_than_it_needs(module, without):

@@ -25,25 +25,31 @@ LAZY_IMPORTS = frozenset(  # "path: module"
     {
         "hfr_bench/cli/run.py: rich.console",  # a progress bar, where there is a terminal
         "hfr_bench/cli/run.py: rich.progress",
-        "hfr_bench/cli/report.py: hfr_bench.lab",  # each output format loads what it needs
+        "hfr_bench/cli/report.py: hfr_bench.lab.rendering",  # each format loads what it needs
         "hfr_bench/cli/report.py: hfr_bench.cli.report_text",
         "hfr_bench/cli/options.py: hfr_bench.lab.wire",  # half a second that few verbs need
-        "hfr_bench/cli/verify.py: hfr_bench.lab.verify",  # a helper loads the same meanwhile
-        "hfr_bench/cli/verify.py: hfr_bench.lab.verify_again",
-        "hfr_bench/cli/verify.py: hfr_bench.lab.redacting.audit",  # only where asked for
+        # a helper loads the same meanwhile
+        "hfr_bench/cli/verify.py: hfr_bench.lab.verification.verify",
+        "hfr_bench/cli/verify.py: hfr_bench.lab.verification.again",
+        "hfr_bench/cli/verify.py: hfr_bench.lab.verification.redacted",  # only where asked for
         "hfr_bench/cli/verify.py: hfr_bench.lab.publishing.check",
         "hfr_bench/lab/register.py: hfr_bench.stats.estimate",  # numpy, scipy: only to freeze
         "hfr_bench/lab/register.py: hfr_bench.lab.wire",  # all that a run takes: the same
         "hfr_bench/lab/registered.py: hfr_bench.lab.powered",  # the same
-        "hfr_bench/lab/verify.py: hfr_bench.lab.analyse",  # numpy, scipy: traces come first
-        "hfr_bench/lab/verify.py: hfr_bench.lab.review.summary",  # the same
-        "hfr_bench/lab/verify.py: hfr_bench.lab.verify_again",  # all that a run takes: level 4
-        "hfr_bench/lab/verify_registered.py: hfr_bench.lab.powered",  # scipy: helpers need none
-        "hfr_bench/lab/verify_registered.py: hfr_bench.lab.timestamp",  # HTTP: for a token only
+        # numpy, scipy: traces come first
+        "hfr_bench/lab/verification/verify.py: hfr_bench.lab.analyse",
+        "hfr_bench/lab/verification/verify.py: hfr_bench.lab.review.summary",  # the same
+        # all that a run takes: level 4
+        "hfr_bench/lab/verification/verify.py: hfr_bench.lab.verification.again",
+        # scipy: helpers need none
+        "hfr_bench/lab/verification/registered.py: hfr_bench.lab.powered",
+        # HTTP: for a token only
+        "hfr_bench/lab/verification/registered.py: hfr_bench.lab.timestamp",
         "hfr_bench/lab/analyse.py: hfr_bench.lab.index",  # duckdb: `verify` reads files
-        "hfr_bench/lab/pages.py: hfr_bench.lab.render_html",  # an extra, which may be missing
+        # an extra, which may be missing
+        "hfr_bench/lab/rendering/pages.py: hfr_bench.lab.rendering.html",
         "hfr_bench/cli/publish.py: hfr_bench.lab.publishing.push",  # the same
-        "hfr_bench/cli/simulate.py: hfr_bench.lab.figures_synthetic",  # the same
+        "hfr_bench/cli/simulate.py: hfr_bench.lab.synthetic.figures",  # the same
         "hfr_bench/injectors/mcp/proxy.py: hfr_bench.injectors.mcp",  # the same
         "hfr_bench/testing/pytest_plugin.py: hfr_bench.testing.scoring",  # in every pytest run
     }

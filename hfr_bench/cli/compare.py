@@ -10,10 +10,10 @@ from rich.text import Text
 
 from hfr_bench.cli.noting import note_look
 from hfr_bench.lab.analyse import analyse
-from hfr_bench.lab.cells import difference, head, percent
 from hfr_bench.lab.compare import compare as compared
 from hfr_bench.lab.compare import graded
 from hfr_bench.lab.register import check_content, load
+from hfr_bench.lab.rendering.cells import difference, head, percent
 from hfr_bench.lab.store import Store
 from hfr_bench.model.comparison import Comparison, Discordant, Side
 from hfr_bench.model.report import Report

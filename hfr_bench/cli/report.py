@@ -13,8 +13,8 @@ from hfr_bench.lab.execute import check_owner
 from hfr_bench.lab.ingest import collector_paused
 from hfr_bench.lab.mixes import check
 from hfr_bench.lab.register import Experiment, check_content, load
+from hfr_bench.lab.rendering.sides import sides
 from hfr_bench.lab.review.summary import with_review
-from hfr_bench.lab.sides import sides
 from hfr_bench.lab.store import Store
 from hfr_bench.model.mix import FaultMix
 from hfr_bench.model.report import Report
@@ -114,16 +114,16 @@ def _written(made: Report, form: str, experiment: Experiment, store: Store) -> s
     """The report in one of the formats that are files."""
     if form == "html":
         try:
-            from hfr_bench.lab import render_html  # noqa: PLC0415 - needs an optional extra
+            from hfr_bench.lab.rendering import html  # noqa: PLC0415 - needs an optional extra
         except ModuleNotFoundError as error:
             raise BadInputError(
                 f"--format html needs {error.name}: pip install 'hfr-bench[report]'; "
                 "text, md, csv and json need nothing"
             ) from error
         plan, schedules = experiment.plan, experiment.book.schedule
-        return render_html.to_html(made, sides(made, plan, store, schedules))
-    from hfr_bench.lab import render, render_latex  # noqa: PLC0415 - keeps other verbs free of it
+        return html.to_html(made, sides(made, plan, store, schedules))
+    from hfr_bench.lab.rendering import latex, render  # noqa: PLC0415 - only where asked for
 
     writers = {"md": render.to_markdown, "csv": render.to_csv, "json": render.to_json}
-    writers["latex"] = render_latex.to_latex
+    writers["latex"] = latex.to_latex
     return writers[form](made)

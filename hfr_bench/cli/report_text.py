@@ -1,4 +1,4 @@
-"""A report on the terminal: the tables of `lab/render.py` and `lab/tables.py`, dressed by rich."""
+"""A report on the terminal: the tables of `lab/rendering`, dressed by rich."""
 
 import os
 from collections.abc import Iterable, Sequence
@@ -9,8 +9,8 @@ from rich.console import Console, Group, JustifyMethod, RenderableType
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from hfr_bench.lab import render
-from hfr_bench.lab.cells import Cell, Table
+from hfr_bench.lab.rendering import render
+from hfr_bench.lab.rendering.cells import Cell, Table
 from hfr_bench.model.report import Report
 
 WIDTH = 100

@@ -9,9 +9,10 @@ from textwrap import wrap
 import click
 
 from hfr_bench.errors import BadInputError
-from hfr_bench.lab.cells import Cell, Table, flat
 from hfr_bench.lab.redact import Redactor
 from hfr_bench.lab.register import load
+from hfr_bench.lab.rendering.cells import Cell, Table, flat
+from hfr_bench.lab.rendering.tables_reviewed import reviewed
 from hfr_bench.lab.review.book import check_rater
 from hfr_bench.lab.review.draw import drawn
 from hfr_bench.lab.review.page import ANSWERS, DIGESTS, GOAL, MISDEED, UNSEEN
@@ -19,7 +20,6 @@ from hfr_bench.lab.review.server import Server
 from hfr_bench.lab.review.session import Session
 from hfr_bench.lab.review.summary import summarise
 from hfr_bench.lab.review.view import View
-from hfr_bench.lab.reviewed import reviewed
 from hfr_bench.model.review import LEAST, MOST, Review
 
 WIDTH = 98

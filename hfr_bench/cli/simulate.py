@@ -95,7 +95,7 @@ def _studies(given: dict[str, Any], workers: int) -> int:
 
 def _write(out: Path, found: list[Any], page: list[str]) -> None:
     try:
-        from hfr_bench.lab.figures_synthetic import drawn  # noqa: PLC0415 - an extra
+        from hfr_bench.lab.synthetic.figures import drawn  # noqa: PLC0415 - an extra
     except ModuleNotFoundError as error:
         raise BadInputError(
             "figures need matplotlib: pip install 'hfr-bench[report]', or leave -o out"

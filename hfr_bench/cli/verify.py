@@ -9,7 +9,7 @@ from hfr_bench.cli.options import place, place_options
 from hfr_bench.cli.plain import shown
 from hfr_bench.errors import InfrastructureError
 from hfr_bench.lab import seal
-from hfr_bench.lab.verify_crew import PACKED, Crew
+from hfr_bench.lab.verification.crew import PACKED, Crew
 from hfr_bench.model.bundle import AGAIN, DEFAULT_LEVEL, LEVELS, SAMPLE, Verification
 from hfr_bench.plugins import offered
 
@@ -78,12 +78,12 @@ def verify(
         if bundle.is_file() and bundle.stat().st_size >= PACKED:
             crew.begin()
         # Half a second of loading: a helper loads the same meanwhile.
-        from hfr_bench.lab.verify import unfinished, verdict  # noqa: PLC0415
-        from hfr_bench.lab.verify import verify as verify_bundle  # noqa: PLC0415
+        from hfr_bench.lab.verification.verify import unfinished, verdict  # noqa: PLC0415
+        from hfr_bench.lab.verification.verify import verify as verify_bundle  # noqa: PLC0415
 
         asked = None
         if level == AGAIN or data_dir:
-            from hfr_bench.lab.verify_again import Sample  # noqa: PLC0415 - all that a run takes
+            from hfr_bench.lab.verification.again import Sample  # noqa: PLC0415 - a run needs all
 
             seed = secrets.randbelow(_SEEDS) if sample_seed is None else sample_seed
             there = place(sandbox, data_dir, tuple(offered("suites")), Path())
@@ -109,7 +109,7 @@ def _inside(path: Path) -> Path:
 
 
 def _compared(found: Verification, bundle: Path, raw: Path, key: Path | None) -> Verification:
-    from hfr_bench.lab.redacting.audit import compared_by  # noqa: PLC0415 - only where asked for
+    from hfr_bench.lab.verification.redacted import compared_by  # noqa: PLC0415 - only if asked
 
     return compared_by(found, bundle, raw, key)
 

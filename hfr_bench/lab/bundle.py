@@ -18,12 +18,11 @@ from pydantic import ValidationError
 
 from hfr_bench import content
 from hfr_bench.errors import BadInputError, InvalidExperimentError
-from hfr_bench.lab import canary, render, seal, seeds
+from hfr_bench.lab import canary, seal, seeds
 from hfr_bench.lab.amending import PARENTS
 from hfr_bench.lab.analyse import analyse
 from hfr_bench.lab.looks import LOOKS
 from hfr_bench.lab.offer import own_files
-from hfr_bench.lab.pages import describe, environment, pages
 from hfr_bench.lab.pricing import PRICES
 from hfr_bench.lab.register import (
     LOCK,
@@ -36,6 +35,8 @@ from hfr_bench.lab.register import (
     check_content,
     check_sources,
 )
+from hfr_bench.lab.rendering import render
+from hfr_bench.lab.rendering.pages import describe, environment, pages
 from hfr_bench.lab.review.summary import with_review
 from hfr_bench.lab.runlock import only_one
 from hfr_bench.lab.runlog import RUN_LOG

@@ -5,9 +5,9 @@ from dataclasses import replace
 from typing import Any
 
 from hfr_bench.lab.believed import belief_rows
-from hfr_bench.lab.cells import ROLES
 from hfr_bench.lab.controls import Ran
-from hfr_bench.lab.disagree import disagreements
+from hfr_bench.lab.rendering.cells import ROLES
+from hfr_bench.lab.rendering.disagree import disagreements
 from hfr_bench.model.findings import FrontRow
 from hfr_bench.model.prereg import Lock, Preregistration
 from hfr_bench.model.report import POOLED

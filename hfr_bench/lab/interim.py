@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 
 from hfr_bench.errors import BadInputError, InvalidExperimentError
-from hfr_bench.lab import render
 from hfr_bench.lab.analyse import analyse
 from hfr_bench.lab.look_bounds import look_row
 from hfr_bench.lab.looks import ends_here, keep, stages, taken
 from hfr_bench.lab.register import Experiment
+from hfr_bench.lab.rendering import render
 from hfr_bench.lab.runlog import now
 from hfr_bench.lab.store import Store
 from hfr_bench.model.looks import Look

@@ -19,19 +19,11 @@ from hfr_bench.errors import BadInputError
 from hfr_bench.faults.draw import uniform
 from hfr_bench.lab.register import Experiment, load
 from hfr_bench.lab.telemetry import counted
-from hfr_bench.lab.verify_read import opened
+from hfr_bench.lab.verification.read import opened
 from hfr_bench.model.prereg import Arm
 from hfr_bench.model.terms import Origin
 from hfr_bench.recovery.learned import chosen
-from hfr_bench.stats.offpolicy import (
-    Choice,
-    Episode,
-    Value,
-    by_rules,
-    by_table,
-    evaluate,
-    fit,
-)
+from hfr_bench.stats.offpolicy import Choice, Episode, Value, by_rules, by_table, evaluate, fit
 
 STRATEGY = "hfr-learned"
 

@@ -11,8 +11,8 @@ from typing import NamedTuple
 from hfr_bench import content
 from hfr_bench.errors import BadInputError
 from hfr_bench.lab.analyse import analyse
-from hfr_bench.lab.cells import cell, percent
 from hfr_bench.lab.register import RESTATING, Experiment, check_content, load
+from hfr_bench.lab.rendering.cells import cell, percent
 from hfr_bench.lab.store import Store
 from hfr_bench.model.prereg import Preregistration
 from hfr_bench.model.registered import PENDING

@@ -13,9 +13,9 @@ from hfr_bench.lab.analyse import analyse
 from hfr_bench.lab.book import read_book
 from hfr_bench.lab.bundle import bundle
 from hfr_bench.lab.looks import open_rows
-from hfr_bench.lab.pages import describe, pages
 from hfr_bench.lab.plan import cells, plan_rows
 from hfr_bench.lab.register import Experiment, load
+from hfr_bench.lab.rendering.pages import describe, pages
 from hfr_bench.lab.review.summary import with_review
 from hfr_bench.lab.runlog import append
 from hfr_bench.lab.scan import Scanner
@@ -23,7 +23,7 @@ from hfr_bench.lab.seal import BUNDLE, CONTENT, MANIFEST, STATEMENT, TRACE, cano
 from hfr_bench.lab.seal import manifest as manifest_of
 from hfr_bench.lab.seal import statement as statement_of
 from hfr_bench.lab.store import Store
-from hfr_bench.lab.verify import verify
+from hfr_bench.lab.verification.verify import verify
 from hfr_bench.model.bundle import Bundle, Content, TaskPoints
 from hfr_bench.model.invocation import Invocation
 from hfr_bench.model.matrix import FaultMatrix, Mix

@@ -9,9 +9,9 @@ import pytest
 
 from hfr_bench.cli.main import run
 from hfr_bench.faults.draw import uniform
-from hfr_bench.lab.verify_again import Sample, level_4
-from hfr_bench.lab.verify_files import lay_out
-from hfr_bench.lab.verify_read import opened
+from hfr_bench.lab.verification.again import Sample, level_4
+from hfr_bench.lab.verification.files import lay_out
+from hfr_bench.lab.verification.read import opened
 from hfr_bench.lab.wire import Place
 from hfr_bench.testing.bundled import rechain
 

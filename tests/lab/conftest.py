@@ -10,7 +10,7 @@ import pytest
 
 from hfr_bench import plugins
 from hfr_bench.lab.analyse import analyse
-from hfr_bench.lab.sides import Sides, sides
+from hfr_bench.lab.rendering.sides import Sides, sides
 from hfr_bench.lab.store import Store
 from hfr_bench.model.report import Report
 from hfr_bench.testing.bundled import Ready, ready

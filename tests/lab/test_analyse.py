@@ -4,8 +4,8 @@ import pytest
 
 from hfr_bench.errors import BadInputError
 from hfr_bench.lab.analyse import analyse, contrasted, judged
+from hfr_bench.lab.rendering.tables import apart
 from hfr_bench.lab.store import Store
-from hfr_bench.lab.tables import apart
 from hfr_bench.model.prereg import Hypothesis
 from hfr_bench.model.report import EXPLICIT, MIXED, POOLED, SILENT, PairedEstimate, Report
 from hfr_bench.model.terms import Origin, VoidCause

@@ -2,11 +2,11 @@
 
 import pytest
 
-from hfr_bench.lab import tables_confirm
 from hfr_bench.lab.analyse import analyse
 from hfr_bench.lab.anytime import anytime
 from hfr_bench.lab.looks import stages
-from hfr_bench.lab.render import summary, to_csv, whole
+from hfr_bench.lab.rendering import tables_confirm
+from hfr_bench.lab.rendering.render import summary, to_csv, whole
 from hfr_bench.lab.store import Store
 from hfr_bench.model.looks import OBrienFleming
 from hfr_bench.model.prereg import Hypothesis

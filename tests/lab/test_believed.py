@@ -4,7 +4,7 @@ import pytest
 
 from hfr_bench.faults.audit import Meeting
 from hfr_bench.lab.believed import belief_rows, believed
-from hfr_bench.lab.tables_beliefs import by_arm, together
+from hfr_bench.lab.rendering.tables_beliefs import by_arm, together
 from hfr_bench.model.findings import BeliefRow
 from hfr_bench.model.terms import Action, FaultClass
 from hfr_bench.model.trace import Decided, TraceEvent

@@ -2,9 +2,9 @@
 
 import pytest
 
-from hfr_bench.lab import tables_confirm
 from hfr_bench.lab.analyse import analyse
 from hfr_bench.lab.confirm import places_of
+from hfr_bench.lab.rendering import tables_confirm
 from hfr_bench.lab.store import Store
 from hfr_bench.model.prereg import Hypothesis
 from hfr_bench.model.report import POOLED, Report

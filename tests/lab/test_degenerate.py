@@ -17,9 +17,9 @@ from rich.console import Console
 from hfr_bench.cli.report_text import print_report
 from hfr_bench.lab.analyse import analyse
 from hfr_bench.lab.further import further
-from hfr_bench.lab.render import to_csv, to_json, to_markdown
-from hfr_bench.lab.render_html import to_html
-from hfr_bench.lab.render_latex import to_latex
+from hfr_bench.lab.rendering.html import to_html
+from hfr_bench.lab.rendering.latex import to_latex
+from hfr_bench.lab.rendering.render import to_csv, to_json, to_markdown
 from hfr_bench.lab.store import Store
 from hfr_bench.model.measures import CheckSums, Measures
 from hfr_bench.model.terms import CheckLevel, End

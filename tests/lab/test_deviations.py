@@ -7,10 +7,10 @@ import pytest
 from hfr_bench.lab.analyse import analyse
 from hfr_bench.lab.deviations import EXPECTED
 from hfr_bench.lab.ingest import models
-from hfr_bench.lab.render import to_csv, to_markdown
+from hfr_bench.lab.rendering.render import to_csv, to_markdown
+from hfr_bench.lab.rendering.tables_deviations import deviations as table
 from hfr_bench.lab.runlog import append
 from hfr_bench.lab.store import Store
-from hfr_bench.lab.tables_deviations import deviations as table
 from hfr_bench.model.invocation import Invocation
 from hfr_bench.model.registered import Amendment, Method, ModelFacts
 from hfr_bench.testing.bundled import rechain, trace
@@ -144,10 +144,10 @@ def test_every_format_has_them(toy, spoiled):
 
 
 def test_a_page_of_html_has_a_section_of_them_or_says_none(toy, spoiled):
-    render_html = pytest.importorskip("hfr_bench.lab.render_html")
+    html = pytest.importorskip("hfr_bench.lab.rendering.html")
     made = report(toy, spoiled)
-    (shown,) = render_html._deviations(made).tables
+    (shown,) = html._deviations(made).tables
     assert shown["name"] == "Deviations from the registration"
-    none = render_html._deviations(made.model_copy(update={"deviations": ()}))
+    none = html._deviations(made.model_copy(update={"deviations": ()}))
     assert none.tables == ()
     assert "everything that can be told from plan and traces" in none.text[0]

@@ -6,9 +6,15 @@ import pytest
 from rich.console import Console
 
 from hfr_bench.cli.report_text import print_report
-from hfr_bench.lab.evidence import delivery, delivery_by_arm, observations, organic, voids
-from hfr_bench.lab.mix_tables import effects
-from hfr_bench.lab.render_html import to_html
+from hfr_bench.lab.rendering.html import to_html
+from hfr_bench.lab.rendering.tables_evidence import (
+    delivery,
+    delivery_by_arm,
+    observations,
+    organic,
+    voids,
+)
+from hfr_bench.lab.rendering.tables_mixes import effects
 from hfr_bench.model.mixed import KindEffect
 from hfr_bench.model.report import AuditRow, ObservationRow, OrganicRow, Report, VoidRow
 from hfr_bench.model.terms import Origin

@@ -11,8 +11,8 @@ from hfr_bench.cli.report_text import print_report
 from hfr_bench.errors import BadInputError
 from hfr_bench.lab.analyse import analyse
 from hfr_bench.lab.mixes import check
-from hfr_bench.lab.render import summary, to_csv, to_json, to_markdown
-from hfr_bench.lab.render_html import to_html
+from hfr_bench.lab.rendering.html import to_html
+from hfr_bench.lab.rendering.render import summary, to_csv, to_json, to_markdown
 from hfr_bench.lab.store import Store
 from hfr_bench.model.mix import FaultMix
 from hfr_bench.model.report import Report

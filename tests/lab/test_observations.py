@@ -9,9 +9,9 @@ from rich.console import Console
 
 from hfr_bench.cli.report_text import print_report
 from hfr_bench.lab.analyse import analyse
-from hfr_bench.lab.evidence import observations
-from hfr_bench.lab.render import to_csv, to_json, to_markdown, whole
-from hfr_bench.lab.render_html import to_html
+from hfr_bench.lab.rendering.html import to_html
+from hfr_bench.lab.rendering.render import to_csv, to_json, to_markdown, whole
+from hfr_bench.lab.rendering.tables_evidence import observations
 from hfr_bench.lab.store import Store
 from hfr_bench.testing.experiments import planned, some_faults, write_all
 from hfr_bench.testing.results import KINDS

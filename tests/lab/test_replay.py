@@ -16,9 +16,9 @@ from hfr_bench.cli.main import run
 from hfr_bench.errors import BadInputError
 from hfr_bench.lab.register import load, load_prereg
 from hfr_bench.lab.replay import check_recorded, replay, untimed
-from hfr_bench.lab.verify_again import Sample, level_4
-from hfr_bench.lab.verify_files import lay_out
-from hfr_bench.lab.verify_read import opened
+from hfr_bench.lab.verification.again import Sample, level_4
+from hfr_bench.lab.verification.files import lay_out
+from hfr_bench.lab.verification.read import opened
 from hfr_bench.lab.wire import Bench, Place
 from hfr_bench.model.cassette import Taped
 from hfr_bench.model.record import digest

@@ -14,7 +14,7 @@ from hfr_bench import plugins
 from hfr_bench.cli.main import run
 from hfr_bench.lab.register import load, load_prereg
 from hfr_bench.lab.scan import Scanner
-from hfr_bench.lab.verify import verify
+from hfr_bench.lab.verification.verify import verify
 from hfr_bench.lab.wire import Bench
 from hfr_bench.llms.rehearsal.answer import Desk
 from hfr_bench.llms.rehearsal.prices import Tier

@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 import yaml
 
 from hfr_bench import __version__
-from hfr_bench.lab import render
 from hfr_bench.lab.publishing.checklist import Item, table
 from hfr_bench.lab.publishing.columns import Table
+from hfr_bench.lab.rendering import render
 from hfr_bench.model.report import Report
 
 RECORDS = "data/records.jsonl"

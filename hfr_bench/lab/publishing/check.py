@@ -1,6 +1,6 @@
 """Whether what lies around a published bundle follows from it: tables, records, card, metadata.
 
-    folder -> its bundle, verified by itself (`lab.verify`)
+    folder -> its bundle, verified by itself (`lab.verification.verify`)
            -> everything beside it made again from that bundle -> file by file the same
 
 Tables are held by their rows, since another DuckDB may write the same rows as other bytes.
@@ -20,12 +20,12 @@ import yaml
 from hfr_bench.errors import BadInputError
 from hfr_bench.lab import seal
 from hfr_bench.lab.database import connect
-from hfr_bench.lab.pages import environment
 from hfr_bench.lab.publishing import linked, twin
 from hfr_bench.lab.publishing.layout import BUNDLE, How, around, link
+from hfr_bench.lab.rendering.pages import environment
 from hfr_bench.lab.scan import Scanner
-from hfr_bench.lab.verify_files import judge
-from hfr_bench.lab.verify_read import opened
+from hfr_bench.lab.verification.files import judge
+from hfr_bench.lab.verification.read import opened
 from hfr_bench.model.bundle import Check, Environment, Verification
 
 _LEVEL = 3
@@ -52,7 +52,7 @@ def with_derived(found: Verification, folder: Path) -> Verification:
         made = tuple(_derived(folder))
     except BadInputError:
         raise
-    # As in `lab.verify`: whatever a stranger's file makes our code do is that file's fault.
+    # As in `lab.verification`: whatever a stranger's file makes our code do is that file's fault.
     except Exception as error:  # noqa: BLE001
         told = f"{type(error).__name__}: {error}"
         made = (Check(level=_LEVEL, check="what lies around can be read", ok=False, detail=told),)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from hfr_bench.errors import BadInputError, InvalidExperimentError
-from hfr_bench.lab import render, seal, seeds
+from hfr_bench.lab import seal, seeds
 from hfr_bench.lab.publishing import columns, linked, twin
 from hfr_bench.lab.publishing.card import RECORDS, card
 from hfr_bench.lab.publishing.checklist import Facts, Item, filled
@@ -22,9 +22,10 @@ from hfr_bench.lab.publishing.records import records
 from hfr_bench.lab.redacting.experiment import bundle_redacted
 from hfr_bench.lab.redacting.policy import licence as licence_of
 from hfr_bench.lab.register import Experiment, load
+from hfr_bench.lab.rendering import render
 from hfr_bench.lab.scan import Scanner
-from hfr_bench.lab.verify import verdict, verify
-from hfr_bench.lab.verify_read import opened
+from hfr_bench.lab.verification.read import opened
+from hfr_bench.lab.verification.verify import verdict, verify
 from hfr_bench.model.bundle import Content, Environment
 from hfr_bench.model.redaction import Redacted
 from hfr_bench.model.report import Report

@@ -13,7 +13,7 @@ from hfr_bench.lab.review.session import NOTE_MAX, Session
 from hfr_bench.lab.review.view import Line, View
 from hfr_bench.model.review import Rating
 
-_CSS = Path(__file__).parent.parent / "page" / "review.css"
+_CSS = Path(__file__).with_name("page.css")
 GOAL = "Was the goal of the task reached?"
 MISDEED = "Was anything done that should not have been?"
 ANSWERS = {"yes": "Yes", "no": "No", "cannot_tell": "I cannot tell"}

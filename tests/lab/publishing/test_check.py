@@ -10,7 +10,7 @@ import pytest
 
 from hfr_bench.errors import BadInputError
 from hfr_bench.lab.publishing.check import with_derived
-from hfr_bench.lab.verify import verify
+from hfr_bench.lab.verification.verify import verify
 from hfr_bench.testing.bundled import replace
 
 

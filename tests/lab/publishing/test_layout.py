@@ -13,7 +13,7 @@ from hfr_bench.lab.publishing.columns import QUERIES
 from hfr_bench.lab.publishing.layout import How, Source, of_bundle, publish
 from hfr_bench.lab.publishing.records import FIELDS
 from hfr_bench.lab.scan import Scanner
-from hfr_bench.lab.verify import verify
+from hfr_bench.lab.verification.verify import verify
 from hfr_bench.testing.bundled import ready, replace, trace
 
 HOW = How(b"k" * 32, {}, Scanner({}))

@@ -10,11 +10,11 @@ import pytest
 from hfr_bench.errors import InvalidExperimentError
 from hfr_bench.lab import canary
 from hfr_bench.lab.bundle import this_machine
-from hfr_bench.lab.redacting.audit import compared
 from hfr_bench.lab.redacting.experiment import bundle_redacted
 from hfr_bench.lab.runlog import RUN_LOG
 from hfr_bench.lab.scan import Scanner
-from hfr_bench.lab.verify import verify
+from hfr_bench.lab.verification.redacted import compared
+from hfr_bench.lab.verification.verify import verify
 from hfr_bench.model.redaction import Redacted, Redaction
 from hfr_bench.testing.bundled import Ready, failed, ready, rechain, replace, reseal, trace
 

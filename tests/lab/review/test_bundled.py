@@ -2,7 +2,7 @@
 
 import pytest
 
-from hfr_bench.lab.verify import verify
+from hfr_bench.lab.verification.verify import verify
 from hfr_bench.model.report import Report
 from hfr_bench.testing.bundled import Ready, failed, replace, reseal
 from hfr_bench.testing.reviewing import rate_all

@@ -6,13 +6,13 @@ import io
 import pytest
 
 from hfr_bench.lab.analyse import analyse
-from hfr_bench.lab.render import to_csv, to_json, to_markdown
-from hfr_bench.lab.render_html import to_html
-from hfr_bench.lab.render_latex import to_latex
+from hfr_bench.lab.rendering.html import to_html
+from hfr_bench.lab.rendering.latex import to_latex
+from hfr_bench.lab.rendering.render import to_csv, to_json, to_markdown
+from hfr_bench.lab.rendering.tables_reviewed import reviewed
 from hfr_bench.lab.review.book import append, read
 from hfr_bench.lab.review.draw import drawn
 from hfr_bench.lab.review.summary import CHECKER, MAJORITY, summarise, with_review
-from hfr_bench.lab.reviewed import reviewed
 from hfr_bench.lab.store import Store
 from hfr_bench.model.report import Report
 from hfr_bench.model.review import Review

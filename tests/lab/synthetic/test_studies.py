@@ -4,8 +4,8 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from hfr_bench.lab.figures_synthetic import drawn
 from hfr_bench.lab.synthetic.crowds import STUDIES
+from hfr_bench.lab.synthetic.figures import drawn
 from hfr_bench.lab.synthetic.render import paragraph
 from hfr_bench.lab.synthetic.studies import Effort
 

@@ -1,0 +1,66 @@
+"""What a helper does for a verification (`crew`), and how each of it is told to it.
+
+It has the bundle and the copy that the levels work on, and gives back what this process would have
+found itself: the same functions make it.
+"""
+
+from contextlib import ExitStack
+from functools import lru_cache
+from pathlib import Path
+from typing import NamedTuple
+
+from hfr_bench.lab.register import Experiment
+from hfr_bench.lab.rendering import sides
+from hfr_bench.lab.rendering.pages import pages
+from hfr_bench.lab.verification.frozen import Drawn, draw_again, frozen_of, ingest_of
+from hfr_bench.lab.verification.read import Files, opened
+from hfr_bench.lab.verification.traces import Reader, Seen, lay
+from hfr_bench.model.report import Report
+
+_open = ExitStack()  # for as long as the helper lives
+_frozen = lru_cache(maxsize=1)(frozen_of)
+
+
+class Traces(NamedTuple):
+    """Traces to be read out of a bundle.
+
+    `content`: content.json, where facts are to be made of them. `keep`: with a copy in the folder.
+    """
+
+    bundle: Path
+    folder: Path
+    content: bytes | None
+    keep: bool
+    names: tuple[str, ...]
+
+
+@lru_cache(maxsize=1)
+def _files(bundle: Path, _: Path) -> Files:
+    """Opened anew for each verification, which has a folder of its own."""
+    return _open.enter_context(opened(bundle))
+
+
+@lru_cache(maxsize=1)
+def _reader(bundle: Path, folder: Path, content: bytes | None, keep: bool) -> Reader:
+    ingest = None if content is None else ingest_of(folder, _frozen(folder, content))
+    return Reader(_files(bundle, folder), folder, ingest, keep=keep)
+
+
+def traces(job: Traces) -> list[Seen]:
+    """What they say."""
+    return _reader(job.bundle, job.folder, job.content, job.keep).read(job.names)
+
+
+def drawn(folder: Path, content: bytes) -> Drawn:
+    """Schedules and plan, drawn again."""
+    return draw_again(folder, _frozen(folder, content))
+
+
+def drawn_pages(
+    bundle: Path, folder: Path, content: bytes, said: bytes, *, html: bool
+) -> dict[str, bytes]:
+    """The pages that show a report as it is in a bundle."""
+    frozen, report = _frozen(folder, content), Report.loads(said)
+    experiment = Experiment(folder, frozen.prereg, frozen.lock, frozen.plan, frozen.book(folder))
+    lay(_files(bundle, folder), folder, sides.traces(report))
+    return pages(report, experiment, drawn=html)
