@@ -7,6 +7,7 @@ from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+import hfr_bench
 from hfr_bench import __version__
 from hfr_bench.lab import seal
 from hfr_bench.lab.register import Experiment
@@ -63,7 +64,7 @@ def environment() -> Environment:
 def code_digest() -> str:
     """SHA-256 over what makes numbers and pages of traces: two states of one version differ."""
     whole = hashlib.sha256()
-    package = Path(__file__).parents[1]
+    package = Path(hfr_bench.__file__).parent  # not from here: this file may move
     for part in ("model", "faults", "stats", "lab"):
         for path in sorted(p for p in (package / part).rglob("*.*") if p.suffix in _CODE):
             whole.update(path.relative_to(package).as_posix().encode() + b"\0")

@@ -1,5 +1,6 @@
 """Bundles of other versions: told as such, never a crash, never taken for damage."""
 
+import hashlib
 import json
 import re
 import shutil
@@ -116,6 +117,7 @@ def test_a_page_that_cannot_be_drawn_here_is_not_passed_over(drawn_bundle):
 def test_the_code_has_one_digest():
     assert code_digest() == code_digest()
     assert len(code_digest()) == 64
+    assert code_digest() != hashlib.sha256().hexdigest(), "no file of the package was read"
 
 
 @pytest.mark.parametrize("data", [b"", b"[]", b'{"harness_version": 1}', b"{}"])
