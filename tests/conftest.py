@@ -5,6 +5,7 @@
 
 import gc
 import os
+import signal
 import warnings
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -13,7 +14,7 @@ from typing import Any
 
 import docker
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from hfr_bench.errors import BadInputError
 from hfr_bench.ports.sandbox import SandboxUnavailableError
@@ -21,9 +22,16 @@ from hfr_bench.sandboxes.docker.engine import Engine
 from hfr_bench.suites.tau2.adapter import host_python
 from hfr_bench.testing import libraries
 
-# How long an example takes says more of the machine's other work than of the code.
-settings.register_profile("hfr", deadline=None)
+# How long an example takes says more of the machine's other work than of the code. A run looks at
+# what the last one looked at; `pytest --hypothesis-profile=search` looks elsewhere each time.
+_UNTIMED = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
+settings.register_profile("search", **_UNTIMED)
+settings.register_profile("hfr", **_UNTIMED, derandomize=True, database=None)
 settings.load_profile("hfr")
+
+# What a shell starts in the background ignores ^C, and so would all that these tests start.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")

@@ -59,12 +59,12 @@ def environment(home: Path) -> dict[str, str]:
 
 def ended(child: "subprocess.Popen[str]") -> tuple[int, str, str]:
     """Exit code, stdout and stderr."""
-    out, err = child.communicate(timeout=90)
+    out, err = child.communicate(timeout=240)
     return child.returncode, out, err
 
 
 def soon(what: Callable[[], object]) -> None:
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 120
     while not what():
         assert time.monotonic() < deadline, "it never came to pass"
         time.sleep(0.02)
@@ -158,7 +158,7 @@ def test_one_is_started_for_the_command_and_stopped_after_it(script, home):
 @starts
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129)])
 def test_a_signal_reaches_the_command_and_the_engine_is_stopped(script, home, number, code):
-    child = script("with", "sh", "-c", "touch $HFR_ENGINE_HOME/ready; exec sleep 60")
+    child = script("with", "sh", "-c", "touch $HFR_ENGINE_HOME/ready; exec sleep 600")
     soon((home / "ready").exists)
     pid = engine_of(home)
     assert pid
@@ -179,7 +179,7 @@ def test_an_interrupt_is_left_to_the_command(script, home):
     )
     soon((home / "ready").exists)
     os.killpg(child.pid, signal.SIGINT)  # as a terminal does: to all of them at once
-    assert child.wait(timeout=60) == 130
+    assert child.wait(timeout=240) == 130
     assert not engine_of(home)
 
 
@@ -233,7 +233,7 @@ def test_an_engine_that_is_left_running_is_stopped_only_when_told(script, home):
 
 @starts
 def test_an_engine_in_use_is_not_stopped(script, home):
-    child = script("with", "sh", "-c", "touch $HFR_ENGINE_HOME/ready; exec sleep 60")
+    child = script("with", "sh", "-c", "touch $HFR_ENGINE_HOME/ready; exec sleep 600")
     soon((home / "ready").exists)
     code, _, said = ended(script("stop"))
     assert code == 1

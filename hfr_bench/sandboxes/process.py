@@ -38,7 +38,7 @@ _ENVIRONMENT = ("PATH", "LANG", "LC_ALL", "HOME", "SSL_CERT_FILE", "OPENBLAS_COR
 _PREFIX = "hfr-host-"
 _OWNER = "owner"  # the file in a host's folder that says who started it
 _PROC = Path("/proc")
-_PATIENCE_S = 5.0
+_PATIENCE_S = 30.0
 
 
 class Settings(BaseModel):

@@ -71,7 +71,7 @@ _SCRIPTS = {
     + 'echo ok >>"$file"',
     "quote": _FIRST_HALF
     + "price=$(python3 -c 'import urllib.request as u;"
-    + f' print(u.urlopen("http://{PEER}:{PORT}/", timeout=0.3).read().decode())'
+    + f' print(u.urlopen("http://{PEER}:{PORT}/", timeout=2).read().decode())'
     + "') || exit 1\n"
     + 'test -n "$price" && echo ok >>"$file"',
 }

@@ -129,9 +129,9 @@ def test_nobody_there(client, call, clock):
 def test_the_wall_clock_really_times_out(service, client, call, clock):
     clock.kind = ClockKind.WALL
     service.hold, service.reply = threading.Event(), reply(GOOD)
-    seen = client(announced=5).attempt(call(timeout_us=30_000))
+    seen = client(announced=5).attempt(call(timeout_us=200_000))
     assert (seen.exception, seen.sent) == (TIMEOUT, True)
-    assert seen.latency_us >= 30_000
+    assert seen.latency_us >= 200_000
     assert clock.us == 0  # real time needs no pushing
 
 

@@ -1,6 +1,7 @@
 """The process sandbox against small hosts that misbehave, each in its own way."""
 
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -27,6 +28,8 @@ from hfr_bench.testing.conformance import check_sandbox
 from hfr_bench.testing.hosts import ECHO_HOST, echo_command
 
 PATIENCE_S = 0.3
+SOON_S = 30
+"""A busy machine takes its time; what hangs here hangs for longer."""
 CONTEXT = SandboxContext(run=f"test{os.getpid()}", owner=this_process())
 
 
@@ -53,7 +56,7 @@ def alive(pid: int) -> bool:
 
 def gone(pid: int) -> bool:
     """Whether a process ends within a moment: a kill takes effect when the system gets to it."""
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + SOON_S
     while alive(pid) and time.monotonic() < deadline:
         os.sched_yield()
     return not alive(pid)
@@ -120,7 +123,7 @@ def test_no_host_outlives_its_timeout(sandbox: ProcessSandbox, program: str) -> 
     began = time.monotonic()
     with pytest.raises(HostTimeoutError, match=r"'open' in 0\.3 s"):
         host.request("open", {}, PATIENCE_S)
-    assert time.monotonic() - began < PATIENCE_S + 3
+    assert time.monotonic() - began < SOON_S
 
 
 def test_a_host_that_floods_us_is_ended_before_our_memory_is_full(sandbox: ProcessSandbox) -> None:
@@ -356,17 +359,18 @@ def test_a_request_ends_although_what_left_the_group_holds_the_pipes(
 ) -> None:
     program = """
 sys.stdin.readline()
-child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(5)"],
+child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"],
     start_new_session=True)
-print('{"id": 1, "ok": true}', flush=True)
+print(json.dumps({"id": 1, "ok": True, "pid": child.pid}), flush=True)
 time.sleep(60)
 """
     host = start(sandbox, program)
-    host.request("one", {}, 30)
+    pid = host.request("one", {}, 30)["pid"]
     timer = threading.Timer(0.1, host.close)
     timer.start()
     began = time.monotonic()
     with pytest.raises(HostDiedError, match="it was closed"):
-        host.request("two", {}, 30)
-    assert time.monotonic() - began < 3
+        host.request("two", {}, 60)
+    assert time.monotonic() - began < SOON_S
     timer.join()
+    os.kill(pid, signal.SIGKILL)

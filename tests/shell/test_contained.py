@@ -128,7 +128,7 @@ def test_a_fork_bomb_ends_with_its_timeout(shell: Shell):
     for _ in range(3):
         done = shell.exec("bomb", BOMB, timeout_s=SOON_S)
         assert (done.exit_code, done.timed_out, done.left) == (None, True, 0)
-        assert done.wall_us < (SOON_S + 10) * 1e6
+        assert done.wall_us < (SOON_S + 40) * 1e6
     assert shell.processes() == ()
     assert said(shell, "echo alive") == "alive\n"
 

@@ -15,19 +15,19 @@ from hfr_bench.sandboxes.process import ProcessSandbox
 from hfr_bench.shell.client import Shell, command
 
 CONTEXT = SandboxContext(run=f"test{os.getpid()}", owner=this_process())
-SOON_S, LONG_S = 0.5, 30.0
+SOON_S, LONG_S = 1.5, 60.0  # a busy machine starts half a dozen programs in the former
 
 # Each writes its own pid to the file `pids` and sleeps.
-SLEEPER = "sh -c 'echo $$ >> pids; exec sleep 60'"
+SLEEPER = "sh -c 'echo $$ >> pids; exec sleep 120'"
 HIDING = {
     "a child": f"{SLEEPER}; true",
     "in the background": f"{SLEEPER} & wait",
-    "an orphan": f"( {SLEEPER} & ); sleep 60",
-    "a session of its own": f"setsid -f {SLEEPER}; sleep 60",
-    "without an environment": f"env -i PATH=$PATH setsid -f {SLEEPER}; sleep 60",
-    "twice forked, its parents dead": f'( setsid -f sh -c "( {SLEEPER} & )" & ); sleep 60',
+    "an orphan": f"( {SLEEPER} & ); sleep 120",
+    "a session of its own": f"setsid -f {SLEEPER}; sleep 120",
+    "without an environment": f"env -i PATH=$PATH setsid -f {SLEEPER}; sleep 120",
+    "twice forked, its parents dead": f'( setsid -f sh -c "( {SLEEPER} & )" & ); sleep 120',
     "deaf to signals": "trap '' TERM INT HUP; echo $$ > pids; while :; do sleep 1; done",
-    "stopped": f"{SLEEPER} & sleep 0.1; kill -STOP $!; wait",
+    "stopped": f"{SLEEPER} & until [ -s pids ]; do :; done; kill -STOP $!; wait",
 }
 
 # Forks and exits for ever: whoever looks for it finds a process that is no more.
@@ -70,7 +70,7 @@ def test_nothing_outlives_the_timeout(shell: Shell, script: str):
     assert (done.exit_code, done.timed_out, done.stdout, done.left) == (None, True, "before\n", 0)
     assert pids(shell)
     assert not [pid for pid in pids(shell) if there(pid)]
-    assert SOON_S * 1e6 <= done.wall_us < (SOON_S + 5) * 1e6
+    assert SOON_S * 1e6 <= done.wall_us < (SOON_S + 30) * 1e6
     recalled = shell.recall("a").executed
     assert recalled is not None
     assert recalled.timed_out
@@ -87,7 +87,7 @@ def test_a_server_lives_on_and_is_known_by_its_operation(shell: Shell):
     assert (done.exit_code, done.left) == (0, 1)
     (left,) = shell.processes()
     assert [left.pid] == pids(shell)
-    assert (left.operation_id, left.command) == ("server", "sleep 60")
+    assert (left.operation_id, left.command) == ("server", "sleep 120")
     shell.kill()
     assert not there(left.pid)
     assert shell.processes() == ()
@@ -98,7 +98,7 @@ def test_a_timeout_ends_no_server_of_an_earlier_run(shell: Shell):
         "server", f"( setsid -f {SLEEPER} ); until [ -s pids ]; do :; done", timeout_s=LONG_S
     )
     server = pids(shell)[0]
-    shell.exec("server", "sleep 60 & setsid sleep 60", timeout_s=SOON_S)
+    shell.exec("server", "sleep 120 & setsid sleep 120", timeout_s=SOON_S)
     assert [left.pid for left in shell.processes()] == [server]
 
 
@@ -106,7 +106,7 @@ def test_a_server_that_goes_on_talking_is_not_ended_by_it(shell: Shell):
     talks = "while echo talk; do echo >> talked; done"
     shell.exec("server", f"( {talks} ) & until [ -s talked ]; do :; done", timeout_s=LONG_S)
     size = len(shell.read("talked"))
-    until = time.monotonic() + 10
+    until = time.monotonic() + LONG_S
     while len(shell.read("talked")) == size and time.monotonic() < until:
         shell.exec("look", "true", timeout_s=LONG_S)
     assert len(shell.processes()) == 1
@@ -121,9 +121,9 @@ def test_what_is_left_is_ended_if_so_asked(shell: Shell):
 
 
 def test_many_are_ended_in_time(shell: Shell):
-    script = "for i in $(seq 200); do setsid sleep 60 & done; wait"
+    script = "for i in $(seq 200); do setsid sleep 120 & done; wait"
     done = shell.exec("a", script, timeout_s=2)
-    assert (done.timed_out, done.wall_us < 10e6) == (True, True)
+    assert (done.timed_out, done.wall_us < 60e6) == (True, True)
     assert shell.processes() == ()
 
 
@@ -141,8 +141,8 @@ def test_the_end_of_the_requests_ends_a_command_under_way(tmp_path: Path):
     env = {**os.environ, **made.env}
     host = subprocess.Popen(list(made.argv), stdin=subprocess.PIPE, cwd=tmp_path, env=env)
     assert host.stdin is not None
-    script = f"setsid -f {SLEEPER}; sleep 60"
-    line = '{"id": 1, "op": "exec", "operation_id": "a", "timeout_s": 60, "script": "%s"}\n'
+    script = f"setsid -f {SLEEPER}; sleep 120"
+    line = '{"id": 1, "op": "exec", "operation_id": "a", "timeout_s": 120, "script": "%s"}\n'
     host.stdin.write((line % script).encode())
     host.stdin.flush()
     file = tmp_path / "work" / "pids"

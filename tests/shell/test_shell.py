@@ -185,8 +185,10 @@ def test_a_lost_answer_can_be_asked_for(host: ToolHost):
 def test_of_a_run_that_died_with_its_host_only_the_start_is_known(start: Start, tmp_path: Path):
     env = {"HFR_SHELL_MARKERS": str(tmp_path / "markers")}
     request = {"operation_id": "a", "argv": ["sleep", "60"], "timeout_s": 60}
+    host = start(**env)
+    Shell(host).hello()  # it is there; what it is asked next it begins at once
     with pytest.raises(HostTimeoutError):
-        start(**env).request("exec", request, 1)
+        host.request("exec", request, 1)
     shell = Shell(start(**env))
     assert (shell.recall("a").state, shell.recall("a").runs) == ("started", 1)
     with pytest.raises(HostRefusedError, match="in_doubt"):

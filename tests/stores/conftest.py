@@ -4,13 +4,14 @@ import os
 import pwd
 import secrets
 import shutil
-import socket
 import subprocess
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from hfr_bench.testing.ports import reserved_port
 
 _CONFIG = """
 listen_addresses = '127.0.0.1'
@@ -56,14 +57,12 @@ def _server(programs: Path, user: int | None, home: Path) -> Iterator[str]:
         *(programs / "initdb", "-D", data, "-U", "hfr", "-A", "scram-sha-256", "-N"),
         *(f"--pwfile={password}", "-E", "UTF8", "--locale=C"),
     )
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    with (data / "postgresql.conf").open("a") as config:
-        config.write(_CONFIG.format(port=port))
     # pg_ctl's children must not hold a pipe of ours, so what they say goes to the log.
-    ctl = (programs / "pg_ctl", "-D", data, "-w", "-s", "-l", log)
-    run(*ctl, "start")
+    ctl = (programs / "pg_ctl", "-D", data, "-w", "-s", "-t", "200", "-l", log)
+    with reserved_port() as port:
+        with (data / "postgresql.conf").open("a") as config:
+            config.write(_CONFIG.format(port=port))
+        run(*ctl, "start")
     try:
         yield f"postgresql://hfr:{word}@127.0.0.1:{port}/postgres"
     finally:

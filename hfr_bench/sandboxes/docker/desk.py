@@ -3,13 +3,11 @@
 What was broken is remembered after it is undone, so that whoever looks then sees whether it is.
 """
 
-import re
 from collections.abc import Callable
 from typing import Any
 
 from docker import APIClient
 
-from hfr_bench.errors import InfrastructureError
 from hfr_bench.ports.sandbox import KillApp, Protect, ShowModal, SkewClock, StopApp
 from hfr_bench.sandboxes.docker import inside
 
@@ -85,11 +83,7 @@ class Desk:
             "HFR_PID": self.dialog or "none",
             "HFR_CLOCK": self._clock,
         }
-        said = self._run(client, _STATE, env)
-        found = re.search(r"\[(\d), (\d+), (\d), (-?\d+)\]", said)
-        if found is None:
-            raise InfrastructureError(f"the container does not tell of its desktop, but: {said}")
-        protected, stopped, modal, skew_s = map(int, found.groups())
+        protected, stopped, modal, skew_s = inside.told(client, self._container, _STATE, env)
         return {
             "protected": bool(protected),
             "app": self._hit,

@@ -15,19 +15,29 @@ from docker import APIClient
 from hfr_bench.errors import InfrastructureError
 
 _EXEC_S = "30"
-_WATCH_END_S = 5.0
+_WATCH_END_S = 30.0
 _LOOK_S = 0.01
 _HEADER = struct.Struct(">BxxxL")
 
-# Prints what it hit.
+# Prints what it hit. Who is stopped runs on until it is next given a processor: that is waited for.
 SIGNAL = """\
+hit=
 for dir in /proc/[0-9]*; do
     pid=${dir#/proc/}
     line=$(tr '\\0' ' ' <"$dir/cmdline" 2>/dev/null) || continue
     case $pid:$line in 1:*|*HFR_MATCH*) continue ;; esac
-    case $line in *"$HFR_MATCH"*) echo "$pid"; kill -"$HFR_SIGNAL" "$pid" ;; esac
+    case $line in *"$HFR_MATCH"*) hit="$hit $pid"; echo "$pid"; kill -"$HFR_SIGNAL" "$pid" ;; esac
 done
-true
+[ "$HFR_SIGNAL" = STOP ] || exit 0
+for _ in $(seq 500); do
+    running=
+    for pid in $hit; do
+        stat=$(cat "/proc/$pid/stat" 2>/dev/null) || continue
+        case ${stat##*) } in [TtXZ]*) ;; *) running=$pid ;; esac
+    done
+    [ -n "$running" ] || exit 0
+    sleep 0.01
+done
 """
 CONTINUE = "kill -CONT $HFR_PIDS 2>/dev/null; true"
 FILL = """\
@@ -144,9 +154,17 @@ def state(client: APIClient, container: str, path: str, match: str, left: str) -
     """
     # An empty pattern would match everybody; no command line holds this one.
     env = {"HFR_PATH": path, "HFR_MATCH": match or "\x01", "HFR_LEFT": left}
-    for _ in range(2):  # under load an engine can lose what a short command said; asking is free
-        said = run(client, container, STATE, env)
-        if found := re.search(r"\[[\d, ]+\]", said):
+    return told(client, container, STATE, env)
+
+
+def told(client: APIClient, container: str, script: str, env: Mapping[str, str]) -> tuple[int, ...]:
+    """The numbers that a script prints as a list, one that changes nothing.
+
+    Raises InfrastructureError.
+    """
+    for _ in range(3):  # under load an engine can lose what a short command said; asking is free
+        said = run(client, container, script, env)
+        if found := re.search(r"\[[-\d, ]+\]", said):
             return tuple(json.loads(found[0]))
     raise InfrastructureError(f"the container does not tell its state, but: {said}")
 

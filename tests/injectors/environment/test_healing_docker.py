@@ -69,7 +69,7 @@ def leaver(run: str) -> Iterator["subprocess.Popen[str]"]:
 
 def containers(engine: docker.APIClient, run: str) -> list[str]:
     """The states of a run's containers that do not end by themselves."""
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while True:
         found = engine.containers(all=True, filters={"label": f"hfr.run={run}"})
         if all(one["State"] in ("running", "paused") for one in found):
@@ -83,7 +83,7 @@ def test_interrupted_nothing_broken_is_left(
 ) -> None:
     assert containers(engine, run) == ["paused", "running", "running"]
     leaver.send_signal(signal.SIGINT)
-    leaver.wait(30)
+    leaver.wait(60)
     assert containers(engine, run) == []
     assert engine.networks(filters={"label": f"hfr.run={run}"}) == []
 
@@ -96,7 +96,7 @@ def test_killed_what_was_broken_is_removed_by_the_next_start(
     # Who is not frozen sees its stdin end and goes; a frozen one stays until it is found.
     assert "paused" in containers(engine, run)
     sandbox = plugins.find("sandboxes", "docker")(SandboxContext(run, this_process()))
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while sandbox.reap():
         assert time.monotonic() < deadline
         time.sleep(0.05)
@@ -157,7 +157,7 @@ def test_the_kill_switch_ends_a_trial_that_waits_for_a_frozen_container(
     trial.switch.pull()
     trial.sandbox.close()
     trial.switch.heal()
-    working.join(30)
+    working.join(60)
     assert not working.is_alive()
     (error,) = trial.ended
     assert isinstance(error, InterruptedTrialError)

@@ -49,7 +49,7 @@ def left(engine: APIClient, run: str) -> Callable[..., list[str]]:
 
     def of(which: str = run) -> list[str]:
         filters = {"label": f"hfr.run={which}"}
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + 60
         while True:
             containers = engine.containers(all=True, filters=filters)
             if all(c["State"] in ("running", "paused") for c in containers):

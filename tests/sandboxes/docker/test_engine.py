@@ -85,7 +85,7 @@ def test_no_engine_is_said_at_once_with_what_to_do(no_engine: str) -> None:
     began = time.monotonic()
     with pytest.raises(SandboxUnavailableError, match=f"no Docker engine answers at {no_engine}"):
         sandbox.reap()
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 30
     sandbox.close()
 
 
@@ -150,7 +150,7 @@ def test_a_host_dies_with_its_engine_and_the_next_one_waits(
 ) -> None:
     sandbox = make(patience_s=20)
     host = sandbox.start(echo())
-    timer = threading.Timer(0.2, relay.shut)
+    timer = threading.Timer(0.5, relay.shut)
     timer.start()
     with pytest.raises(HostDiedError, match="the engine does not say why"):
         host.request("hang", {}, 30)
@@ -167,15 +167,14 @@ def test_closing_ends_the_wait_for_an_engine(relay: Relay, make: Any, echo: Any)
     sandbox = make(patience_s=60)
     sandbox.start(echo()).close()
     relay.shut()
-    timers = (threading.Timer(0.3, sandbox.close), threading.Timer(1, relay.open))
-    for timer in timers:
-        timer.start()
+    closing = threading.Timer(0.5, sandbox.close)
+    closing.start()
     began = time.monotonic()
     with pytest.raises(SandboxUnavailableError):
         sandbox.start(echo())
-    assert time.monotonic() - began < 5
-    for timer in timers:
-        timer.join()
+    assert time.monotonic() - began < 30
+    relay.open()  # closing waits for it: what there is must go
+    closing.join()
 
 
 @pytest.mark.docker

@@ -44,7 +44,7 @@ def test_a_paused_host_meets_its_timeout_and_is_removed(sandbox: Any, echo: Any,
     began = time.monotonic()
     with pytest.raises(HostTimeoutError):
         host.request("echo", {"text": "x"}, 0.2)
-    assert time.monotonic() - began < 3
+    assert time.monotonic() - began < 30
     assert left() == []
     host.heal()  # nothing is left to be healed
 
@@ -54,16 +54,14 @@ def test_one_process_is_paused(sandbox: Any, probe: Any, do: Any) -> None:
     pid = do(host, CHILD)
 
     def state() -> Any:
-        """It stops, and sleeps again, only when it is next given a processor."""
-        deadline = time.monotonic() + 10
-        while (seen := do(host, STATE.format(pid))) == "R" and time.monotonic() < deadline:
-            pass
-        return seen
+        return do(host, STATE.format(pid))
 
     host.inflict(Pause("a worker"))
-    assert state() == "T"
+    assert state() == "T"  # at once: until it stops it is waited for
     host.heal()
-    assert state() == "S"
+    deadline = time.monotonic() + 60
+    while state() != "S":  # it sleeps again only when it is next given a processor
+        assert time.monotonic() < deadline
 
 
 def test_one_process_is_killed_and_the_host_lives(sandbox: Any, probe: Any, do: Any) -> None:
@@ -71,7 +69,7 @@ def test_one_process_is_killed_and_the_host_lives(sandbox: Any, probe: Any, do: 
     do(host, CHILD)
     host.inflict(Kill("a worker"))
     host.heal()
-    assert do(host, "said = children[0].wait(5)") == -9
+    assert do(host, "said = children[0].wait(20)") == -9
     with pytest.raises(InfrastructureError, match="no process in the container matches 'a worker'"):
         host.inflict(Kill("a worker"))
 

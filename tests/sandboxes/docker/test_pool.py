@@ -2,14 +2,17 @@
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from docker import APIClient
 
 from hfr_bench.ports.sandbox import HostCommand, HostDiedError
 from hfr_bench.sandboxes.docker.pool import Pool
 from hfr_bench.testing.hosts import ScriptedHost
+
+PATIENCE_S = 60
 
 
 class Spare(ScriptedHost):
@@ -44,7 +47,7 @@ class Starter:
 
     def until(self, tries: int) -> None:
         with self._news:
-            assert self._news.wait_for(lambda: self.tries >= tries, 10)
+            assert self._news.wait_for(lambda: self.tries >= tries, PATIENCE_S)
 
 
 def command(name: str, **fields: Any) -> HostCommand:
@@ -53,11 +56,19 @@ def command(name: str, **fields: Any) -> HostCommand:
 
 def take(pool: Pool[Spare], which: HostCommand) -> Spare:
     """A spare, once there is one."""
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + PATIENCE_S
     while (host := pool.take(which)) is None:
         assert time.monotonic() < deadline
         time.sleep(0.001)
     return host
+
+
+def until(true: Callable[[], bool]) -> None:
+    """The pool's thread has come so far; what it has started is on no shelf yet."""
+    deadline = time.monotonic() + PATIENCE_S
+    while not true():
+        assert time.monotonic() < deadline
+        time.sleep(0.001)
 
 
 @pytest.fixture
@@ -98,7 +109,7 @@ def test_a_spare_that_died_is_closed_and_not_handed_out(pool: Pool[Spare], start
         host.died = True
     assert take(pool, command("x")) not in dead
     start.until(5)
-    assert all(host.closed for host in dead)
+    until(lambda: all(host.closed for host in dead))
 
 
 def test_a_start_that_fails_is_left_to_who_needs_the_host() -> None:
@@ -118,9 +129,7 @@ def test_a_command_that_nobody_asks_for_any_more_loses_its_spares(
         pool.take(command(name))
         start.until(2 * number + 2)
     take(pool, command("g"))
-    deadline = time.monotonic() + 10
-    while not all(host.closed for host in start.made[:6]) and time.monotonic() < deadline:
-        time.sleep(0.001)
+    until(lambda: all(host.closed for host in start.made[:6]))
     living = {host.command.argv[0] for host in start.made if not host.closed}
     assert living == set("defg")
 
@@ -136,29 +145,25 @@ def test_hosts_on_a_network_and_pools_of_no_size_have_no_spares(start: Starter) 
 def test_closing_ends_all_spares(pool: Pool[Spare], start: Starter) -> None:
     taken = take(pool, command("x"))
     start.until(3)
-    time.sleep(0.05)
     pool.close()
-    assert [host.closed for host in start.made] == [host is not taken for host in start.made]
+    until(lambda: all(host.closed for host in start.made if host is not taken))
+    assert not taken.closed
     assert pool.take(command("x")) is None
 
 
 @pytest.mark.docker
-def test_a_host_from_the_pool_is_there_at_once_and_nobody_was_in_it(
-    make: Any, probe: Any, do: Any, left: Any
+def test_a_host_from_the_pool_was_there_before_and_nobody_was_in_it(
+    make: Any, probe: Any, do: Any, engine: APIClient
 ) -> None:
+    """How much sooner a trial has its host by that is measured by `make bench`."""
     sandbox = make(warm=2)
     first = sandbox.start(probe())
     do(first, "open('/tmp/mine', 'w').close()")
     first.close()
-    costs = []
     for _ in range(4):
-        deadline = time.monotonic() + 20
-        while len(left()) < 2 and time.monotonic() < deadline:
-            time.sleep(0.01)
-        time.sleep(0.3)  # the spares have not only been made, but started
-        began = time.monotonic()
+        until(lambda: [len(spares) for _, spares in sandbox._pool._shelves] == [2])
+        waiting = {container["Id"] for container in engine.containers()}
         host = sandbox.start(probe(trial="t"))
+        assert host.container in waiting
         assert do(host, "said = os.listdir('/tmp')") == []
         host.close()
-        costs.append(time.monotonic() - began)
-    assert min(costs) < 0.2

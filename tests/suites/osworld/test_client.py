@@ -16,6 +16,7 @@ from hfr_bench.suites.osworld.client import (
     GuestTimeoutError,
     Reply,
 )
+from hfr_bench.testing.ports import reserved_port
 
 
 class Scripted:
@@ -107,8 +108,9 @@ def test_a_connection_that_breaks_off_is_no_answer_and_was_sent_once(answer):
 
 
 def test_what_is_not_reached_was_not_sent():
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        url = f"http://127.0.0.1:{server.getsockname()[1]}"
-    with pytest.raises(GuestError, match="is not reached") as error:
-        Guest.at(url).platform()
+    with (
+        reserved_port() as port,
+        pytest.raises(GuestError, match="is not reached") as error,
+    ):
+        Guest.at(f"http://127.0.0.1:{port}").platform()
     assert not error.value.sent

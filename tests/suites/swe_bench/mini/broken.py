@@ -53,7 +53,7 @@ echo tiny >> requirements.txt
 python3 - <<'EOF'
 import io, urllib.request as web, zipfile
 def get(path):
-    return web.urlopen("http://{INDEX}:{PORT}" + path, timeout=1).read()
+    return web.urlopen("http://{INDEX}:{PORT}" + path, timeout=3).read()
 link = get("/simple/tiny/").decode().split('"')[1]
 zipfile.ZipFile(io.BytesIO(get(link))).extractall("vendored")
 EOF"""

@@ -26,7 +26,7 @@ driver.open(["data:text/html,<h1>Here</h1>"])
 print("ready", flush=True)
 time.sleep(60)
 """
-PATIENCE_S = 10
+PATIENCE_S = 60
 
 
 def below(pid: int) -> set[int]:

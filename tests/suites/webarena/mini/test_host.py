@@ -99,7 +99,7 @@ def test_a_reset_takes_everything_back_and_is_quick(sites: Sites) -> None:
         began = time.perf_counter()
         sites.host.request("reset", {}, 30)
         took.append(time.perf_counter() - began)
-    assert min(took) < 0.010  # a busy machine slows some, never all
+    assert min(took) < 0.1  # tables put back take 1 ms, a host that is started anew 100
 
 
 def test_the_control_speaks_as_env_ctrl(sites: Sites) -> None:
