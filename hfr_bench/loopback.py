@@ -20,9 +20,9 @@ else:
 Answer = TypeVar("Answer")
 Handler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 
-_JOIN_S = 5.0
-_START_S = 10.0
-_STOP_S = 5.0
+_JOIN_S = 30.0
+_START_S = 60.0
+_STOP_S = 30.0
 
 
 class LoopThread:

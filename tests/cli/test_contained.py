@@ -120,7 +120,7 @@ def test_told_to_end_it_leaves_no_container_behind(
 ) -> None:
     child = started_run(frozen)
     child.send_signal(number)
-    assert child.wait(timeout=30) == 130
+    assert child.wait(timeout=150) == 130
     assert left(engine, frozen) == []
 
 

@@ -19,6 +19,8 @@ from hfr_bench.lab.review.book import read
 from hfr_bench.testing.bundled import ready
 from hfr_bench.testing.reviewing import rate_all, session
 
+PATIENCE_S = 120
+
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
@@ -72,38 +74,41 @@ def test_all_rated(folder):
     assert done.output.splitlines()[-1] == f"{total} of {total} rated by ann"
 
 
-def begin(folder: Path):
-    child = subprocess.Popen(
+@pytest.fixture
+def served(folder):
+    """A review in a browser: its process, and its address."""
+    with subprocess.Popen(
         [sys.executable, "-m", "hfr_bench", "review", str(folder), "--rater", "ann"],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ},
-    )  # fmt: skip
-    lines = iter(child.stdout)
-    return child, next(line.split()[1] for line in lines if line.startswith("open http://"))
+    ) as child:  # fmt: skip
+        lines = iter(child.stdout)
+        yield child, next(line.split()[1] for line in lines if line.startswith("open http://"))
+        child.kill()
 
 
 def rate_over(url: str, alias: str) -> None:
     form = urlencode({"goal_met": "yes", "misdeed": "no"}).encode()
-    with urllib.request.urlopen(url + alias, form, timeout=20) as answer:
+    with urllib.request.urlopen(url + alias, form, timeout=PATIENCE_S) as answer:
         assert answer.status == 200
 
 
-def test_an_interrupt_loses_nothing(folder):
+def test_an_interrupt_loses_nothing(folder, served):
     alias = session(load(folder)).after()
-    child, url = begin(folder)
+    child, url = served
     rate_over(url, alias)
     child.send_signal(signal.SIGINT)
-    assert child.wait(30) == 130
+    assert child.wait(PATIENCE_S) == 130
     assert "run again to go on" in child.communicate()[1]
     assert [r.item for r in read(folder).ratings] == [alias]
     assert session(load(folder)).rated == 1
 
 
 @pytest.mark.slow
-def test_the_page_ends_a_session(folder):
-    child, url = begin(folder)
-    with urllib.request.urlopen(url + "end", b"", timeout=20) as answer:
+def test_the_page_ends_a_session(served):
+    child, url = served
+    with urllib.request.urlopen(url + "end", b"", timeout=PATIENCE_S) as answer:
         assert "The session has ended" in answer.read().decode()
-    out, err = child.communicate(timeout=30)
+    out, err = child.communicate(timeout=PATIENCE_S)
     assert (child.returncode, err) == (0, "")
     assert out.splitlines()[-1].startswith("0 of ")
 

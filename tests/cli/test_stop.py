@@ -54,7 +54,7 @@ def begun(folder: Path, *options: str) -> "subprocess.Popen[str]":
         stderr=subprocess.PIPE,
         text=True,
     )
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 150
     while not list(folder.glob("trials/*/r1/*.jsonl")):
         assert time.monotonic() < deadline, "the run never got anywhere"
         assert child.poll() is None, "the run ended before it could be stopped"
@@ -66,13 +66,13 @@ def begun(folder: Path, *options: str) -> "subprocess.Popen[str]":
 def test_a_run_is_stopped_and_resumed(desk, capsys, way):
     child = begun(desk, "-n", "2")
     if way == "verb":
-        assert run(["stop", str(desk)]) == 0
+        assert run(["stop", str(desk), "--wait", "150"]) == 0
         said = capsys.readouterr().out
         assert f"injection is stopped (process {child.pid})" in said
         assert "the run has ended" in said
     else:
         os.kill(child.pid, signal.SIGUSR1)
-    _, told = child.communicate(timeout=60)
+    _, told = child.communicate(timeout=200)
     assert child.returncode == 130
     assert "kill switch: no further fault is injected" in told
     assert "Traceback" not in told

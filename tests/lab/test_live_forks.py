@@ -41,7 +41,7 @@ arms:
   - {name: no_retry, strategy: no_retry}
   - {name: blind, strategy: blind_resend}
 controls: {injector_removed: true, a_a: true}
-limits: {model_timeout_s: 2, tool_timeout_s: 0.5, max_steps: 20}
+limits: {model_timeout_s: 4, tool_timeout_s: 4, max_steps: 20}
 human: {delay_s: 0}
 tool_price: {cost_usd: 0}
 void_rounds: 1

@@ -28,7 +28,7 @@ arms:
   - {name: no_retry, strategy: no_retry}
   - {name: blind, strategy: blind_resend}
 controls: {injector_removed: false, a_a: false}
-limits: {model_timeout_s: 2, tool_timeout_s: 0.5, max_steps: 20}
+limits: {model_timeout_s: 4, tool_timeout_s: 4, max_steps: 20}
 human: {delay_s: 0}
 analysis: {baseline: no_retry, resamples: 200}
 """

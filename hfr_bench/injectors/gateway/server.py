@@ -41,7 +41,7 @@ from hfr_bench.model.schedule import (
 from hfr_bench.model.terms import ClockKind, Layer
 from hfr_bench.ports.injector import Scene
 
-_START_S = 10.0
+_START_S = 60.0
 _STREAM = "text/event-stream"
 _WHERE = "the address is /t/<trial_id>/v1/... or /t/<trial_id>/v1beta/..."
 

@@ -30,7 +30,7 @@ from hfr_bench.errors import InfrastructureError
 from hfr_bench.injectors.mcp import messages
 from hfr_bench.injectors.mcp.child import Child
 
-_START_S = 10.0
+_START_S = 60.0
 _STOP_S = 3.0
 _POLL_S = 0.01
 

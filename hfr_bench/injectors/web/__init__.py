@@ -19,7 +19,7 @@ from hfr_bench.ports.calls import CallPort
 from hfr_bench.ports.injector import Scene
 from hfr_bench.ports.web import Fronted
 
-_START_S = 10.0
+_START_S = 60.0
 _DRAIN_S = 5.0
 
 

@@ -39,7 +39,7 @@ from hfr_bench.sandboxes.docker.network import Networks
 from hfr_bench.sandboxes.docker.pool import Pool
 from hfr_bench.sandboxes.docker.reap import reap, sweep
 
-_CLOSE_S = 10.0  # how long closing waits for the engine to be done with what is left
+_CLOSE_S = 30.0  # how long closing waits for the engine to be done with what is left
 _LOOK_S = 0.02
 
 

@@ -39,7 +39,7 @@ from hfr_bench.ports.injector import Scene
 
 from . import server as shop
 
-SOON_S = 0.15
+SOON_S = 0.3
 """The patience of a client that is left without an answer."""
 PATIENT_S = 30.0
 """That of one that will be answered; a busy machine takes its time."""
@@ -152,7 +152,7 @@ async def over_lines(
             running = asyncio.ensure_future(to_its_end(proxy))
             yield client
             await client[1].aclose()
-            await asyncio.wait_for(running, 5)
+            await asyncio.wait_for(running, PATIENT_S)
 
     yield Rig(boundary, schedule, boundary.scene.kinds, world, transport)
 

@@ -18,7 +18,7 @@ from hfr_bench.injectors.mcp.lines import LinesProxy
 from hfr_bench.injectors.mcp.sdk import HttpLines, listed
 from hfr_bench.injectors.mcp.traffic import Traffic
 
-from .rigs import Client, Wires, ask, boundary_of, event, served, wait_in_vain
+from .rigs import PATIENT_S, Client, Wires, ask, boundary_of, event, served, wait_in_vain
 from .server import count
 from .test_lifetime import gone
 
@@ -75,7 +75,7 @@ def test_a_url_behind_stdio(mode, tmp_path):
                 assert (await ask(client, "motto")).is_error
                 assert not (await ask(client, "motto")).is_error
             await both[0][1].aclose()
-            assert await asyncio.wait_for(running, 5)
+            assert await asyncio.wait_for(running, PATIENT_S)
             await behind.close()
 
     asyncio.run(scenario())

@@ -65,7 +65,7 @@ def test_no_line_breaks_it(said, answered):
             await asyncio.sleep(0)
         assert not running.done()
         server.queue.put_nowait(None)
-        assert await asyncio.wait_for(running, 5) is False
+        assert await asyncio.wait_for(running, 60) is False
         passed = [one for one in said if not is_call(one)]
         assert [one for one in server.sent if one in passed] == passed
         assert len(client.sent) >= len(answered) - len(said)

@@ -39,7 +39,7 @@ seeds: [1]
 faults: {matrix: stress, rates: [0, 0.2]}
 arms: [{name: no_retry, strategy: no_retry}, {name: hfr, strategy: hfr}]
 controls: {injector_removed: true, a_a: false}
-limits: {model_timeout_s: 0.5, tool_timeout_s: 0.5, max_steps: 20}
+limits: {model_timeout_s: 4, tool_timeout_s: 4, max_steps: 20}
 human: {delay_s: 0}
 analysis: {baseline: no_retry, resamples: 200}
 """

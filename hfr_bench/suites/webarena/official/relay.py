@@ -24,7 +24,7 @@ from hfr_bench.suites.webarena.episode import DROPPED, Exchange
 SETTLE_S = 5.0
 """How long a request that is under way is waited for, behind an action."""
 
-_START_S = 10.0
+_START_S = 60.0
 _TEXTS = ("text/", "application/javascript", "application/json", "application/xhtml")
 _KEPT = 1024 * 1024
 
