@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 
 from hfr_bench.cli.options import place, place_options
+from hfr_bench.lab import seeds
 from hfr_bench.lab.bundle import Made, gather, this_machine
 from hfr_bench.lab.bundle import bundle as make_bundle
 from hfr_bench.lab.redacting.experiment import bundle_redacted
@@ -64,8 +65,7 @@ def bundle(
     experiment = load(folder)
     suites = tuple(selection.suite for selection in experiment.prereg.suites)
     made_of = gather(experiment, place(sandbox, data_dir, suites, folder))
-    kept = made_of.seeds if keep_seeds else {}
-    made_of = made_of.model_copy(update={"seeds": {}}) if keep_seeds else made_of
+    made_of, kept = seeds.keep(made_of) if keep_seeds else (made_of, {})
     scanner = this_machine(experiment, places=not with_places, kept=kept)
     if redacted and with_cassettes:
         raise click.UsageError(

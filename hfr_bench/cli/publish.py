@@ -9,7 +9,7 @@ import click
 
 from hfr_bench.cli.options import place, place_options
 from hfr_bench.errors import BadInputError
-from hfr_bench.lab import seal
+from hfr_bench.lab import seal, seeds
 from hfr_bench.lab.bundle import gather, this_machine
 from hfr_bench.lab.publishing.layout import How, Published, Source, of_bundle
 from hfr_bench.lab.publishing.layout import publish as make
@@ -37,6 +37,7 @@ _SHOWN = 12
     "--incomplete", is_flag=True, help="Even if trials lack or it is not valid; all pages say so."
 )
 @click.option("--twin", is_flag=True, help="With a synthetic twin that anybody can run.")
+@click.option("--keep-seeds", is_flag=True, help="As for `bundle`.")
 @place_options
 def publish(
     source: Path,
@@ -47,6 +48,7 @@ def publish(
     key: Path | None,
     incomplete: bool,
     twin: bool,
+    keep_seeds: bool,
     sandbox: str | None,
     data_dir: tuple[str, ...],
 ) -> None:
@@ -58,11 +60,14 @@ def publish(
         raise BadInputError("--push: say where, --repo OWNER/NAME")
     if repo is not None and (repo.count("/") != 1 or not all(repo.split("/"))):
         raise BadInputError(f"--repo {repo}: say OWNER/NAME")
-    with _source(source, sandbox, data_dir) as found:
+    with _source(source, sandbox, data_dir) as there:
+        found, kept = _kept(there, source) if keep_seeds else (there, {})
         owners = owners_key(key or _beside(source))
-        scanner = this_machine(found.experiment)
+        scanner = this_machine(found.experiment, kept=kept)
         how = How(owners, os.environ, scanner, licence, repo or "", incomplete, twin)
         made = make(found, output, how)
+    for suite, seed in found.content.seeds.items():
+        click.echo(f"the seed of {suite} is told in it: {seed}")
     click.echo(_text(made))
     if not pushed or repo is None:
         click.echo("nothing was sent" + (f"; --push sends it to {repo}" if repo else ""))
@@ -84,6 +89,20 @@ def _source(source: Path, sandbox: str | None, data_dir: tuple[str, ...]) -> Ite
         return
     with of_bundle(source) as found:
         yield found
+
+
+def _kept(found: Source, path: Path) -> tuple[Source, dict[str, str]]:
+    """The source without the seeds that it would tell, and those.
+
+    Raises BadInputError for a redacted bundle that tells some: it goes out as it is.
+    """
+    made_of, kept = seeds.keep(found.content)
+    if kept and found.redacted is not None:
+        raise BadInputError(
+            f"--keep-seeds: {path} tells the seed of {', '.join(kept)} and is redacted, so it is "
+            "published as it is; make another with `bundle --redact --keep-seeds`"
+        )
+    return found._replace(content=made_of), kept
 
 
 def _beside(source: Path) -> Path:

@@ -8,12 +8,13 @@ import click
 from hfr_bench.cli.options import place, place_options
 from hfr_bench.cli.plain import shown
 from hfr_bench.errors import InfrastructureError
-from hfr_bench.lab import seal
+from hfr_bench.lab import seal, seeds
 from hfr_bench.lab.verification.crew import PACKED, Crew
 from hfr_bench.model.bundle import AGAIN, DEFAULT_LEVEL, LEVELS, SAMPLE, Verification
 from hfr_bench.plugins import offered
 
 _SEEDS = 1_000_000
+_TOLD_AT = 3
 
 
 @click.command()
@@ -53,6 +54,12 @@ _SEEDS = 1_000_000
     type=click.Path(path_type=Path, dir_okay=False, exists=True),
     help="With --raw: the owner's key, to check each original against its signature.",
 )
+@click.option(
+    "--seeds",
+    "told_later",
+    type=click.Path(path_type=Path, dir_okay=False, exists=True),
+    help="Seeds that the bundle keeps back and that were told later: YAML, SUITE: 'SEED'.",
+)
 @place_options
 @click.option("--json", "as_json", is_flag=True, help="For programs.")
 def verify(
@@ -64,6 +71,7 @@ def verify(
     sample_seed: int | None,
     raw: Path | None,
     raw_key: Path | None,
+    told_later: Path | None,
     sandbox: str | None,
     data_dir: tuple[str, ...],
     as_json: bool,
@@ -73,6 +81,9 @@ def verify(
     Needs no engine, key or network, but for level 4, which needs the suites and a sandbox. Exit
     code 0: verified; 1: not; 2: not a bundle; 3: level 4 could not be gone through here.
     """
+    if told_later is not None and level < _TOLD_AT:
+        raise click.UsageError(f"--seeds: they are held to the registration from level {_TOLD_AT}")
+    given = {} if told_later is None else seeds.read(told_later)
     whole, bundle = bundle, _inside(bundle)
     with Crew() as crew:
         if bundle.is_file() and bundle.stat().st_size >= PACKED:
@@ -88,7 +99,7 @@ def verify(
             seed = secrets.randbelow(_SEEDS) if sample_seed is None else sample_seed
             there = place(sandbox, data_dir, tuple(offered("suites")), Path())
             asked = Sample(sample, seed, there)
-        found = verify_bundle(bundle, level, expect, timestamp_ca, asked, crew)
+        found = verify_bundle(bundle, level, expect, timestamp_ca, asked, crew, given)
     if raw is not None:
         found = _compared(found, bundle, raw, raw_key)
     if whole != bundle:

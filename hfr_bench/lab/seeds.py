@@ -1,11 +1,15 @@
 """Seeds that a registration commits to by their digest alone, and what becomes of them.
 
 prereg: seed_digest -> freeze and run: the seed, which only the suite is given
-  -> bundle: told in content.json, or kept -> verify: held to the digest, its tasks made again
+  -> bundle: told in content.json, or kept and told later, in a file of its own
+  -> verify: held to the digest, its tasks made again
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
 
+from hfr_bench import content
+from hfr_bench.errors import BadInputError
 from hfr_bench.lab import seal
 from hfr_bench.lab.scan import Hit, Scanner
 from hfr_bench.model.bundle import Content
@@ -34,6 +38,42 @@ def told(selection: SuiteSelection, seeds: Mapping[str, str]) -> SuiteSelection:
         return selection
     config = selection.config | {SEED: seeds[selection.suite]}
     return selection.model_copy(update={"config": config})
+
+
+def read(path: Path) -> dict[str, str]:
+    """Seeds by suite out of a file that tells them after the bundle: YAML (or JSON), SUITE: SEED.
+
+    Raises BadInputError for anything else; a seed is text, and `007` and `1e5` are not without
+    quotes. No message holds a seed.
+    """
+    try:
+        found = content.read_yaml(path)
+    except BadInputError as error:  # a parser quotes the line at fault, and with it the seed
+        raise BadInputError(f"{path}: not readable as YAML, lines of SUITE: SEED") from error
+    if not isinstance(found, dict) or not found:
+        raise BadInputError(f"{path}: tells no seeds; write lines of SUITE: 'SEED'")
+    for suite, seed in found.items():
+        if not isinstance(suite, str) or not isinstance(seed, str):
+            kind = type(seed).__name__
+            raise BadInputError(
+                f"{path}: {suite}: its seed is read as {kind}, not as text; put it in quotes"
+            )
+    return found
+
+
+def belong(seeds: Mapping[str, str], suites: Iterable[SuiteSelection]) -> None:
+    """Raises BadInputError if one of them is of a suite that commits to none."""
+    chosen = committed(suites)
+    if strange := sorted(seeds.keys() - chosen.keys()):
+        there = ", ".join(sorted(chosen)) or "none"
+        raise BadInputError(
+            f"a seed is given for {', '.join(strange)}; the suites that commit to one: {there}"
+        )
+
+
+def keep(made_of: Content) -> tuple[Content, dict[str, str]]:
+    """What a bundle is made of without the seeds it would tell, and those, by suite."""
+    return made_of.model_copy(update={"seeds": {}}), dict(made_of.seeds)
 
 
 def secrets(seeds: Mapping[str, str]) -> dict[str, str]:

@@ -143,6 +143,44 @@ def test_a_seed_may_be_kept(held_out, tmp_path, capsys, revealed):
     assert (code, "not told, of shopdesk" in said) == (0, True)
 
 
+def seeds_file(folder, text):
+    path = folder / "seeds.yaml"
+    path.write_text(text)
+    return path
+
+
+def test_a_seed_that_was_kept_and_told_later(held_out, tmp_path, capsys):
+    out = tmp_path / "kept"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(VARIABLE, SEED)
+        assert call(capsys, "bundle", held_out, "-o", out, "--keep-seeds")[0] == 0
+    code, said = call(capsys, "verify", out)
+    assert "; --seeds FILE takes them where they were told later" in said
+    told = seeds_file(tmp_path, f"shopdesk: {SEED}\n")
+    again = ("--level", "4", "--sample", "1", "--sandbox", "process")
+    code, said = call(capsys, "verify", out, "--seeds", told, *again)
+    assert (code, "VERIFIED up to level 4" in said, SEED in said) == (0, True, False), said
+    assert "from the seeds given" in said
+    assert "2 of shopdesk" in said
+    wrong = seeds_file(tmp_path, "shopdesk: another\n")
+    code, said = call(capsys, "verify", out, "--seeds", wrong)
+    assert (code, "the seeds given: the seed of shopdesk has the digest" in said) == (1, True)
+
+
+@pytest.mark.parametrize(
+    ("text", "level", "why"),
+    [
+        (f"tau2: {SEED}", 3, "a seed is given for tau2; the suites that commit to one: shopdesk"),
+        ("shopdesk: 12", 3, "not as text; put it in quotes"),
+        (f"shopdesk: {SEED}", 2, "they are held to the registration from level 3"),
+    ],
+)
+def test_seeds_that_are_of_no_use_here(bundled, tmp_path, capsys, text, level, why):
+    told = seeds_file(tmp_path, text)
+    code, said = call(capsys, "verify", bundled, "--seeds", told, "--level", level)
+    assert (code, why in " ".join(said.split()), SEED in said) == (2, True, False), said
+
+
 def test_a_kept_seed_stops_a_bundle_that_gives_it_away(held_out, tmp_path, capsys, monkeypatch):
     monkeypatch.setenv(VARIABLE, SEED)
     folder = Path(shutil.copytree(held_out, tmp_path / "e"))
@@ -160,4 +198,20 @@ def test_a_published_folder_tells_what_its_bundle_tells(held_out, tmp_path, caps
     for source, files in ((held_out, ["content.json"]), (kept, [])):
         out, key = tmp_path / f"of-{source.name}", tmp_path / "k"
         code, said = call(capsys, "publish", source, "-o", out, "--key", key)
-        assert (code, holding(out)) == (0, files), said
+        assert (code, holding(out), SEED in said) == (0, files, bool(files)), said
+
+
+def test_a_seed_may_be_kept_from_a_published_folder(held_out, bundled, tmp_path, capsys, revealed):
+    key = ("--key", tmp_path / "k")
+    for number, source in enumerate((held_out, bundled)):
+        out = tmp_path / f"{number}"
+        code, said = call(capsys, "publish", source, "-o", out, *key, "--keep-seeds")
+        assert (code, holding(out), SEED in said) == (0, [], False), said
+    told = seeds_file(tmp_path, f"shopdesk: {SEED}")
+    code, said = call(capsys, "verify", out, "--seeds", told)
+    assert (code, "2 of shopdesk" in said) == (0, True), said
+    redacted = tmp_path / "r"
+    assert call(capsys, "bundle", held_out, "-o", redacted, "--redact", *key)[0] == 0
+    out = tmp_path / "none"
+    code, said = call(capsys, "publish", redacted, "-o", out, *key, "--keep-seeds")
+    assert (code, out.exists(), "and is redacted, so it is" in said) == (2, False, True), said

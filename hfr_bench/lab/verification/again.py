@@ -61,7 +61,7 @@ def level_4(work: Work, sample: Sample) -> Iterator[Check]:
         drawn, of = _drawn(experiment, sample)
         if recorded(experiment):
             yield judge(AGAIN, _TAPES, list(strange(experiment)), "")
-        place = replace(sample.place, seeds=read_frozen(work).content.seeds)
+        place = replace(sample.place, seeds=read_frozen(work).content.seeds | dict(work.seeds))
         found = list(_run(experiment, drawn, place))
     except BadInputError as error:
         told = str(error).replace(f"{work.folder}/", "").replace(str(work.folder), "the bundle")

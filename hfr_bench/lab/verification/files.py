@@ -6,7 +6,7 @@ bundle brings along (an index, say) is never read as truth.
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -39,7 +39,7 @@ class Work:
     """What all levels share. `kept`: the files beside the experiment that levels above 0 read.
 
     `seen`: what the traces say, in path order. `authority`: certificates that are trusted to sign
-    timestamps.
+    timestamps. `seeds`: by suite, those that are told beside the bundle.
     """
 
     says: Bundle
@@ -49,6 +49,7 @@ class Work:
     unreadable: dict[str, str] = field(default_factory=dict)
     seen: tuple[Seen, ...] = ()
     authority: Path | None = None
+    seeds: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def store(self) -> Store:

@@ -1,12 +1,13 @@
 """Level 3 of verification, where tasks are made of a seed that was committed to by its digest.
 
-    content.json: the seed -> its sha256 is the one registered -> the suite makes the tasks again
-    -> they are those of the lock, and have the fault points of content.json
+    content.json, or a file that was told later: the seed -> its sha256 is the one registered
+    -> the suite makes the tasks again -> they are those of the lock, and have the fault points
+    of content.json
 
 Suites are asked for that without a host or a sandbox, as pure functions.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from hfr_bench import plugins
@@ -23,6 +24,7 @@ from hfr_bench.ports.suite import Committed, Regrown
 
 TOLD = "the seeds told are those committed to"
 REGROWN = "the tasks are those that the seeds give"
+LATER = "the seeds given"
 _LEVEL = 3
 
 
@@ -34,14 +36,28 @@ class _Found(NamedTuple):
     unknown: str = ""
 
 
-def seeds(frozen: Frozen) -> Iterator[Check]:
-    """Nothing for a registration that commits to no seed, if none is told either."""
-    chosen, there = committed(frozen.prereg.suites), _there(frozen)
-    if not chosen and not there:
+Told = Mapping[str, Mapping[str, str]]
+"""Where seeds are told -> suite -> the seed."""
+
+
+def seeds(frozen: Frozen, later: Mapping[str, str] | None = None) -> Iterator[Check]:
+    """Nothing for a registration that commits to no seed, if none is told either.
+
+    `later`: seeds by suite that are told beside the bundle. One is checked as if it lay in it,
+    and does not hide one that does.
+    """
+    chosen = committed(frozen.prereg.suites)
+    told: Told = {seal.CONTENT: _there(frozen), LATER: later or {}}
+    if not chosen and not any(told.values()):
         return
-    fits = [name for name in chosen if name in there and _fits(chosen[name], there[name])]
-    yield _told(chosen, there, fits)
-    found = [_again(frozen, chosen[name], there[name]) for name in fits]
+    fits = {
+        name: seed
+        for there in told.values()
+        for name, seed in there.items()
+        if name in chosen and _fits(chosen[name], seed)
+    }
+    yield _told(chosen, told, fits)
+    found = [_again(frozen, chosen[name], fits[name]) for name in chosen if name in fits]
     wrong = [told for one in found for told in one.wrong]
     unknown = "; ".join(one.unknown for one in found if one.unknown)
     if unknown and not wrong:
@@ -65,26 +81,31 @@ def _fits(chosen: SuiteSelection, seed: str) -> bool:
     return bool(text_digest(seed) == chosen.config[SEED_DIGEST])
 
 
-def _told(chosen: dict[str, SuiteSelection], there: dict[str, str], fits: list[str]) -> Check:
+def _told(chosen: Mapping[str, SuiteSelection], told: Told, fits: Mapping[str, str]) -> Check:
+    each = [(where, name, seed) for where, there in told.items() for name, seed in there.items()]
     wrong = [
-        f"{seal.CONTENT}: the seed of {name} has the digest {text_digest(there[name])[:12]}, "
+        f"{where}: the seed of {name} has the digest {text_digest(seed)[:12]}, "
         f"{PREREG} commits to {str(chosen[name].config[SEED_DIGEST])[:12]}"
-        for name in chosen
-        if name in there and name not in fits
+        for where, name, seed in each
+        if name in chosen and not _fits(chosen[name], seed)
     ]
     wrong += [
-        f"{seal.CONTENT}: tells a seed of {name}, and none was committed to"
-        for name in there
+        f"{where}: tells a seed of {name}, and none was committed to"
+        for where, name, _ in each
         if name not in chosen
     ]
-    lacking = [name for name in chosen if name not in there]
+    lacking = [name for name in chosen if not any(name in there for there in told.values())]
     if lacking and not wrong:
         detail = (
             f"not told, of {', '.join(lacking)}: that its tasks are of the seed committed to is "
-            "the maker's word"
+            "the maker's word; --seeds FILE takes them where they were told later"
         )
         return Check(level=_LEVEL, check=TOLD, ok=None, detail=detail)
-    fine = ", ".join(f"{name} {chosen[name].config[SEED_DIGEST][:12]}" for name in fits)
+    fine = ", ".join(
+        f"{name} {chosen[name].config[SEED_DIGEST][:12]}"
+        + (f", from {LATER}" if name in told[LATER] else "")
+        for name in fits
+    )
     return judge(_LEVEL, TOLD, wrong, fine)
 
 

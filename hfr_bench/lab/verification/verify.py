@@ -9,7 +9,7 @@ import json
 import re
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import zip_longest
 from math import isclose
 from pathlib import Path
@@ -23,6 +23,7 @@ from hfr_bench.lab.looks import ends_here, told
 from hfr_bench.lab.register import Experiment
 from hfr_bench.lab.rendering import render
 from hfr_bench.lab.rendering.pages import HTML, describe, environment
+from hfr_bench.lab.seeds import belong
 from hfr_bench.lab.verification.ahead import Ahead
 from hfr_bench.lab.verification.crew import Crew
 from hfr_bench.lab.verification.files import Work, judge, lay_out, level_0, other_version
@@ -85,6 +86,7 @@ def verify(
     authority: Path | None = None,
     sample: "Sample | None" = None,
     crew: Crew | None = None,
+    told_later: Mapping[str, str] | None = None,
 ) -> Verification:
     """Verify a bundle up to a level.
 
@@ -95,9 +97,12 @@ def verify(
         authority: certificates (PEM) that are trusted to sign timestamps.
         sample: which trials level 4 runs again, and where.
         crew: who helps; None: nobody.
+        told_later: seeds by suite, of those the bundle commits to and was made without
+            (`lab.seeds.read`).
 
-    Raises BadInputError if it is no bundle at all, InfrastructureError if a trial could not be run
-    again for want of something of ours; what is wrong with a bundle is in the result.
+    Raises BadInputError if it is no bundle at all, or commits to no seed that is given;
+    InfrastructureError if a trial could not be run again for want of something of ours;
+    what is wrong with a bundle is in the result.
     """
     with tempfile.TemporaryDirectory(prefix="hfr-verify-") as temporary, opened(path) as files:
         ahead = Ahead(crew or Crew(1), path, files, level)
@@ -110,7 +115,7 @@ def verify(
         if expect is not None:
             checks.append(_expected(digest, expect.lower()))
         if level > 0:
-            work.authority = authority
+            work.authority, work.seeds = authority, told_later or {}
             checks += _above(work, level, sample, ahead)
     return Verification(
         name=work.says.name,
@@ -140,6 +145,7 @@ def _above(work: Work, level: int, sample: "Sample | None", ahead: Ahead) -> Ite
         told = _told(work, error) + other_version(work.says.dumps().encode())
         yield Check(level=1, check=what, ok=False, detail=told)
         return
+    belong(work.seeds, frozen.prereg.suites)
     ahead.begin(work)
     steps: tuple[Callable[[], Iterable[Check]], ...] = (
         lambda: level_1(work, frozen),
@@ -199,7 +205,7 @@ def level_3(work: Work, frozen: Frozen, ahead: Ahead) -> Iterator[Check]:
     yield _says(work, made)
     yield prices(work, prereg)
     yield from tokens_cost(work, prereg)
-    yield from seeds(frozen)
+    yield from seeds(frozen, work.seeds)
     yield from _pages(work, ahead.pages(made, text, experiment))
 
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hfr_bench.faults import sampling
 from hfr_bench.lab.sampling import told
 from hfr_bench.lab.verification.frozen import Frozen
-from hfr_bench.lab.verification.seeds import REGROWN, TOLD, seeds
+from hfr_bench.lab.verification.seeds import LATER, REGROWN, TOLD, seeds
 from hfr_bench.model.bundle import Content, TaskPoints
 from hfr_bench.model.prereg import SuiteSelection
 from hfr_bench.model.record import text_digest
@@ -45,8 +45,8 @@ def frozen(selection=DESK, seed=SEED, tell=SEED):
     return Frozen(plan.prereg, plan.lock.model_copy(update=update), plan.rows, content)
 
 
-def found(of):
-    return {check.check: check for check in seeds(of)}
+def found(of, later=None):
+    return {check.check: check for check in seeds(of, later)}
 
 
 def with_pin(of, **update):
@@ -97,6 +97,24 @@ def test_a_wrong_seed_is_named():
     assert (check.check, check.ok) == (TOLD, False)
     for digest in (text_digest("another"), text_digest(SEED)):
         assert digest[:12] in check.detail
+
+
+def test_a_seed_that_was_told_later_counts_as_if_it_lay_in_the_bundle():
+    checks = found(frozen(tell=None), {"shopdesk": SEED})
+    assert {title: check.ok for title, check in checks.items()} == {TOLD: True, REGROWN: True}
+    assert checks[TOLD].detail.endswith(f"from {LATER}")
+    tasks = found(frozen(seed="a seed that suits us", tell=None), {"shopdesk": SEED})
+    assert (tasks[TOLD].ok, tasks[REGROWN].ok) == (True, False)
+
+
+@pytest.mark.parametrize(("tell", "later"), [(None, "x"), (SEED, "x"), ("x", SEED), ("x", "x")])
+def test_no_telling_hides_another(tell, later):
+    check = found(frozen(tell=tell), {"shopdesk": later})[TOLD]
+    assert check.ok is False
+    wrong = [where for where, seed in (("content.json", tell), (LATER, later)) if seed == "x"]
+    assert [where for where in ("content.json", LATER) if f"{where}: the seed" in check.detail] == (
+        wrong
+    )
 
 
 def test_tasks_of_another_seed_than_was_committed_to():
