@@ -1,12 +1,15 @@
 """A small real experiment on real tau2 tasks, run once, and copies of it to spoil."""
 
+import os
 import shutil
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from hfr_bench.cli.main import run
+from hfr_bench.suites.tau2.adapter import host_python
 from hfr_bench.testing.runs import SMALL, lose_groups, unrun
 
 
@@ -47,6 +50,29 @@ def lacking(copied: Path) -> Path:
     """A copy that lacks two pair groups of three arms, under faults: six trials of 16."""
     assert len(lose_groups(copied)) == 2
     return copied
+
+
+# Stands between harness and real host, and takes its time.
+SLOW = """\
+#!{python}
+import subprocess, sys, time
+host = subprocess.Popen([{real!r}, *sys.argv[1:]], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+for line in sys.stdin.buffer:
+    time.sleep(0.03)
+    host.stdin.write(line)
+    host.stdin.flush()
+    sys.stdout.buffer.write(host.stdout.readline())
+    sys.stdout.buffer.flush()
+"""
+
+
+@pytest.fixture
+def slowly(tmp_path: Path) -> dict[str, str]:
+    """The environment of a run that is not over before somebody who has seen it begin can act."""
+    script = tmp_path / "slow-host"
+    script.write_text(SLOW.format(python=sys.executable, real=str(host_python())))
+    script.chmod(0o755)
+    return {**os.environ, "HFR_BENCH_TAU2_PYTHON": str(script)}
 
 
 Edit = Callable[[str, str], None]

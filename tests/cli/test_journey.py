@@ -92,13 +92,14 @@ def test_workers_and_hash_seed_change_nothing(finished, folder, capsys):
     assert report_of(finished, capsys) == report_of(folder, capsys)
 
 
-def test_kill_9_loses_at_most_the_running_trials(finished, lacking, capsys):
+def test_kill_9_loses_at_most_the_running_trials(finished, lacking, slowly, capsys):
     folder, before = lacking, traces(lacking)
     child = subprocess.Popen(
         [sys.executable, "-m", "hfr_bench", "run", str(folder)],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         start_new_session=True,
+        env=slowly,
     )
     try:
         at_work(child, folder, before)

@@ -28,7 +28,9 @@ SLOW = pytest.mark.slow  # the same road by another signal
         pytest.param(signal.SIGHUP, marks=SLOW),
     ],
 )
-def test_a_signal_ends_a_run_as_interrupted_and_leaves_nothing_behind(lacking, tmp_path, number):
+def test_a_signal_ends_a_run_as_interrupted_and_leaves_nothing_behind(
+    lacking, slowly, tmp_path, number
+):
     folder, before = lacking, traces(lacking)
     scratch = tmp_path / "scratch"
     scratch.mkdir()
@@ -37,7 +39,7 @@ def test_a_signal_ends_a_run_as_interrupted_and_leaves_nothing_behind(lacking, t
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,
-        env={**os.environ, "TMPDIR": str(scratch)},
+        env={**slowly, "TMPDIR": str(scratch)},
     )
     at_work(child, folder, before)
     child.send_signal(number)

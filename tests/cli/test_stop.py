@@ -21,7 +21,7 @@ name: stopped
 title: An experiment on the order desk
 origin: rehearsal
 suites: [{suite: shopdesk, pool: demo}]
-seeds: [1]
+seeds: [1, 2]
 faults: {matrix: stress, rates: [0, 0.2]}
 arms:
   - {name: no_retry, strategy: no_retry}

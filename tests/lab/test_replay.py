@@ -39,7 +39,7 @@ arms:
   - {name: no_retry, strategy: no_retry}
   - {name: hfr, strategy: hfr, equipment: {ledger: true, query: true}}
 controls: {injector_removed: true, a_a: false}
-limits: {model_timeout_s: 1.5, tool_timeout_s: 1.5, max_steps: 20}
+limits: {model_timeout_s: 2, tool_timeout_s: 2, max_steps: 20}
 human: {delay_s: 0}
 void_rounds: 1
 analysis: {baseline: no_retry, resamples: 200}

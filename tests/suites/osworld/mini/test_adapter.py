@@ -252,7 +252,7 @@ def test_a_trial_is_quick(desk: MiniWorld) -> None:
     play(desk, QUEUE)
     began = time.process_time()
     play(desk, QUEUE)
-    assert time.process_time() - began < 1.0
+    assert time.process_time() - began < 3.0
 
 
 def test_answers_are_the_same_on_every_desk(suite: DeskMiniSuite, desk: MiniWorld) -> None:

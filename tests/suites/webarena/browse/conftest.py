@@ -19,7 +19,7 @@ class Here(NamedTuple):
     driver: Driver
     url: str
     state: State
-    bar_s: float = 0.5
+    bar_s: float = 5.0
 
     def open(self, *paths: str) -> View:
         return self.driver.open([self.url + path for path in paths])
@@ -46,7 +46,7 @@ def chromium() -> Iterator[ChromiumDriver]:
 
 @pytest.fixture
 def chromium_here(chromium: ChromiumDriver, website: tuple[str, State]) -> Here:
-    return Here(chromium, *website, bar_s=6.0)
+    return Here(chromium, *website, bar_s=60.0)
 
 
 @pytest.fixture(

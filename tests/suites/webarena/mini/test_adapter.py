@@ -28,6 +28,8 @@ from hfr_bench.suites.webarena.mini.world import WebWorld
 from hfr_bench.testing.conformance import check_suite
 
 POST, ORDER, COMMENT = "forum-post-lighthouse", "shop-order-lantern", "forum-comment-beans"
+QUICK_S = 5.0
+"""What it takes is a tenth of this; a wait for something that does not come takes longer."""
 
 
 def do(world: WebWorld, tool: str, **arguments: Any) -> Execution:
@@ -107,14 +109,14 @@ def test_a_trial_of_twelve_actions_is_quick(world: WebWorld) -> None:
     """The quickest of a few: other work on the machine only adds to it."""
     play(world, ORDER)  # once to warm up
     took_s = []
-    while len(took_s) < 8 and min(took_s, default=0.5) >= 0.5:
+    while len(took_s) < 3 and min(took_s, default=QUICK_S) >= QUICK_S:
         began = time.perf_counter()
         world.reset(ORDER)
         for step in (*tasks()[ORDER].sealed.oracle, *tasks()[ORDER].sealed.oracle):
             do(world, step.tool, **step.arguments)
         world.grade(())
         took_s.append(time.perf_counter() - began)
-    assert min(took_s) < 0.5
+    assert min(took_s) < QUICK_S
 
 
 def test_answers_are_the_same_in_every_world(suite: WebMiniSuite, world: WebWorld) -> None:
