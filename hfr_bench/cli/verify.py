@@ -87,8 +87,8 @@ def verify(
     whole, bundle = bundle, _inside(bundle)
     with Crew() as crew:
         if bundle.is_file() and bundle.stat().st_size >= PACKED:
-            crew.begin()
-        # Half a second of loading: a helper loads the same meanwhile.
+            crew.expect()
+        # Half a second of loading: a helper that is no fork loads the same meanwhile.
         from hfr_bench.lab.verification.verify import unfinished, verdict  # noqa: PLC0415
         from hfr_bench.lab.verification.verify import verify as verify_bundle  # noqa: PLC0415
 

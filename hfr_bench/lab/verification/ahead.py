@@ -1,10 +1,11 @@
 """What of a verification is begun before its turn, and by whom (`lab.verification.crew`).
 
-    pages ───── drawn by a helper from the report as it lies in the bundle, once all but the traces
-                is laid out; they count only if the numbers made here are that report, byte by byte
     traces ──── in chunks, by everybody who is free
-    schedules ─ drawn again by a helper, while the numbers are made again here
+    pages ───── drawn by a helper from the report as it lies in the bundle, while the numbers are
+                made again here; they count only if those are that report, byte by byte
+    schedules ─ drawn again by a helper, meanwhile too
 
+Helpers begin once all but the traces is laid out and read: those that are forks have it then.
 Without helpers all of it is done here, when its turn comes.
 """
 
@@ -23,7 +24,7 @@ from hfr_bench.lab.review.book import there_are
 from hfr_bench.lab.verification import helper
 from hfr_bench.lab.verification.crew import WORTH, Asked, Crew
 from hfr_bench.lab.verification.files import Work
-from hfr_bench.lab.verification.frozen import Drawn, draw_again, ingest_of, read_frozen
+from hfr_bench.lab.verification.frozen import Drawn, Frozen, draw_again
 from hfr_bench.lab.verification.read import Files
 from hfr_bench.lab.verification.traces import Reader, Seen, chunks, file_of, lay
 from hfr_bench.model.report import Report
@@ -33,29 +34,28 @@ _LOADS = "hfr_bench.lab.analyse"  # by this process alone: numpy and scipy
 
 
 class Ahead:
-    """One verification's. `level`: up to which it goes."""
+    """One verification's. `level`: up to which it goes. `frozen`: what was, once it was read."""
 
     def __init__(self, crew: Crew, path: Path, files: Files, level: int) -> None:
         self._crew, self._path, self._files, self._level = crew, path, files, level
         self._drawn: Asked[Drawn] | None = None
         self._pages: Asked[dict[str, bytes] | None] | None = None
         self._kept: Mapping[str, bytes] = {}
-        if sum(files.sizes.values()) >= WORTH:
-            crew.begin()
+        self.frozen: Frozen | None = None
 
     def read(self, work: Work, names: Sequence[str]) -> Iterator[Seen]:
         """All traces; with their facts if numbers will be made of them, and all it takes is there.
 
         What is wrong with a frozen file is said by the level that reads it.
         """
-        ingest, again, made_of = None, None, work.kept.get(seal.CONTENT, b"")
+        ingest, made_of = None, work.kept.get(seal.CONTENT, b"")
         with suppress(HfrError, ValueError):
             if self._level >= _DRAWN:
-                frozen = read_frozen(work)
-                again = partial(draw_again, work.folder, frozen)
+                self.frozen = helper.frozen(work.folder, made_of)
             if self._level >= _NUMBERS:
-                self._begin_pages(work, made_of)
-                ingest = ingest_of(work.folder, frozen)
+                ingest = helper.ingest(work.folder, made_of)
+        if sum(self._files.sizes.values()) >= WORTH:
+            self._crew.begin()
         keep = self._come_back(work)
         reader = Reader(self._files, work.folder, ingest, keep=keep)
         if ingest is not None:  # trials of one schedule together: it is parsed once
@@ -68,7 +68,10 @@ class Ahead:
             return reader.read(job.names)
 
         def meanwhile() -> None:
-            if again is not None:
+            if ingest is not None:
+                self._begin_pages(work, made_of)
+            if self.frozen is not None:
+                again = partial(draw_again, work.folder, self.frozen)
                 self._drawn = self._crew.ask(helper.drawn, work.folder, made_of, here=again)
             if ingest is not None:
                 import_module(_LOADS)

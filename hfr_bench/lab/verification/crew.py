@@ -1,8 +1,10 @@
 """A second process for long verifications: what it does, and that nothing depends on it.
 
-Work is asked for, and its result fetched later. Whoever helps begins to load what it needs at once,
-while this process loads its own. What it cannot do, for whatever reason, is done here: then the
-same error comes up here, or none.
+Work is asked for, and its result fetched later. What a helper cannot do, for whatever reason, is
+done here: then the same error comes up here, or none.
+
+A helper is a fork where nothing speaks against it: it has loaded and read all that this process has
+by then. Elsewhere it is a new process, which loads what it needs while this one loads its own.
 """
 
 import gc
@@ -25,6 +27,7 @@ WORTH = 8 * 1024**2
 PACKED = WORTH // 6
 """Bytes of a zip that is likely to hold so many."""
 _LOADS = "hfr_bench.lab.verification.helper"
+_THREADS = "/proc/self/task"  # a folder a thread, whoever started it
 
 
 class Asked(Generic[T]):
@@ -65,13 +68,18 @@ class Crew(AbstractContextManager["Crew"]):
         """Whether there are helpers."""
         return self._pool is not None
 
+    def expect(self) -> None:
+        """Say that `begin` is to come: helpers that take long to start are started."""
+        if not may_fork():
+            self.begin()
+
     def begin(self) -> None:
         """Have helpers started, once; where that is not possible there are none."""
         if self._pool is not None or self._processes < 2:
             return
         try:
-            spawn = get_context("spawn")
-            self._pool = ProcessPoolExecutor(self._processes - 1, spawn, initializer=_settle)
+            how = get_context("fork" if may_fork() else "spawn")
+            self._pool = ProcessPoolExecutor(self._processes - 1, how, initializer=_settle)
             self._pool.submit(_load)
         except (OSError, ImportError, NotImplementedError):  # no semaphores, no processes
             self._pool = None
@@ -117,6 +125,14 @@ class Crew(AbstractContextManager["Crew"]):
         for one in reversed(asked):
             one.take_back()
         return (one() for one in asked)
+
+
+def may_fork() -> bool:
+    """Whether this process may be forked: no other thread of it holds a lock, or anything else."""
+    try:
+        return len(os.listdir(_THREADS)) == 1  # noqa: PTH208 - a count
+    except OSError:  # not on every system; where it is not, a fork is not safe either
+        return False
 
 
 def _settle() -> None:

@@ -9,6 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
+from hfr_bench.lab.ingest import Ingest
 from hfr_bench.lab.register import Experiment
 from hfr_bench.lab.rendering import sides
 from hfr_bench.lab.rendering.pages import pages
@@ -18,7 +19,8 @@ from hfr_bench.lab.verification.traces import Reader, Seen, lay
 from hfr_bench.model.report import Report
 
 _open = ExitStack()  # for as long as the helper lives
-_frozen = lru_cache(maxsize=1)(frozen_of)
+frozen = lru_cache(maxsize=1)(frozen_of)
+"""What was frozen, read once a process: a fork has it from whom it helps."""
 
 
 class Traces(NamedTuple):
@@ -35,6 +37,12 @@ class Traces(NamedTuple):
 
 
 @lru_cache(maxsize=1)
+def ingest(folder: Path, content: bytes) -> Ingest:
+    """`ingest_of` what was frozen; alike."""
+    return ingest_of(folder, frozen(folder, content))
+
+
+@lru_cache(maxsize=1)
 def _files(bundle: Path, _: Path) -> Files:
     """Opened anew for each verification, which has a folder of its own."""
     return _open.enter_context(opened(bundle))
@@ -42,8 +50,8 @@ def _files(bundle: Path, _: Path) -> Files:
 
 @lru_cache(maxsize=1)
 def _reader(bundle: Path, folder: Path, content: bytes | None, keep: bool) -> Reader:
-    ingest = None if content is None else ingest_of(folder, _frozen(folder, content))
-    return Reader(_files(bundle, folder), folder, ingest, keep=keep)
+    made = None if content is None else ingest(folder, content)
+    return Reader(_files(bundle, folder), folder, made, keep=keep)
 
 
 def traces(job: Traces) -> list[Seen]:
@@ -53,14 +61,14 @@ def traces(job: Traces) -> list[Seen]:
 
 def drawn(folder: Path, content: bytes) -> Drawn:
     """Schedules and plan, drawn again."""
-    return draw_again(folder, _frozen(folder, content))
+    return draw_again(folder, frozen(folder, content))
 
 
 def drawn_pages(
     bundle: Path, folder: Path, content: bytes, said: bytes, *, html: bool
 ) -> dict[str, bytes]:
     """The pages that show a report as it is in a bundle."""
-    frozen, report = _frozen(folder, content), Report.loads(said)
-    experiment = Experiment(folder, frozen.prereg, frozen.lock, frozen.plan, frozen.book(folder))
+    was, report = frozen(folder, content), Report.loads(said)
+    experiment = Experiment(folder, was.prereg, was.lock, was.plan, was.book(folder))
     lay(_files(bundle, folder), folder, sides.traces(report))
     return pages(report, experiment, drawn=html)

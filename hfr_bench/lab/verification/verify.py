@@ -139,7 +139,7 @@ def _expected(digest: str, expect: str) -> Check:
 def _above(work: Work, level: int, sample: "Sample | None", ahead: Ahead) -> Iterator[Check]:
     """Levels 1 to `level`. A level that cannot be gone through has failed, and says at what."""
     try:
-        frozen = read_frozen(work)
+        frozen = ahead.frozen or read_frozen(work)
     except HfrError as error:
         what = "what was frozen can be read"
         told = _told(work, error) + other_version(work.says.dumps().encode())

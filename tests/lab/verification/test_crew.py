@@ -5,12 +5,13 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
 
 from hfr_bench.lab.verification import helper
-from hfr_bench.lab.verification.crew import Crew
+from hfr_bench.lab.verification.crew import Crew, may_fork
 from hfr_bench.lab.verification.verify import verify
 from hfr_bench.testing.bundled import rechain, replace, reseal, trace
 
@@ -101,6 +102,38 @@ def test_pages_of_a_forged_report_are_not_taken_for_those_of_the_made_one(forged
     wrong = [check.check for check in found.checks if check.ok is False]
     assert "report.json follows from the traces" in wrong
     assert "report.md shows that report" in wrong
+
+
+def test_a_process_with_another_thread_is_not_forked_and_finds_the_same(toy_bundle):
+    done = threading.Event()
+    other = threading.Thread(target=done.wait)
+    other.start()
+    try:
+        assert not may_fork()
+        with Crew(2) as crew:
+            crew.expect()  # it takes long to start
+            assert crew.helped
+            assert same(toy_bundle, crew)
+    finally:
+        done.set()
+        other.join()
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="who counts threads is Linux")
+def test_a_fork_has_what_was_loaded_before():
+    code = """\
+import wave
+from hfr_bench.lab.verification.crew import Crew
+with Crew(2) as crew:
+    crew.expect()
+    early = crew.helped
+    crew.begin()
+    print(early, crew.helped, crew.ask(eval, "'wave' in __import__('sys').modules")())
+"""
+    ran = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, check=False, timeout=300
+    )
+    assert ran.stdout.split() == [b"False", b"True", b"True"]
 
 
 def test_results_come_in_the_order_of_the_jobs(crew):
