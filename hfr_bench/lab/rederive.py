@@ -1,15 +1,16 @@
 """A trial's last line against all lines before it: what it claims must follow from them.
 
-Rederived are counts of steps, attempts, reads and effects, money, tokens, waiting, how the trial
-ended, and whether an escalation's packet was true. Taken from the last line as it stands are the
-checker's verdict (`goal_met`, `official`, `state_digest`), what depends on the sealed task alone
-(`partial`, `in_time`), and `recoveries`, `recovery_us` and `degraded_steps`.
+Rederived are counts of steps, attempts, reads and effects, money, tokens, waiting, recoveries and
+degraded steps (`lab.recovered`), how the trial ended, and whether an escalation's packet was true.
+Taken from the last line as it stands are the checker's verdict (`goal_met`, `official`,
+`state_digest`), and what depends on the sealed task alone (`partial`, `in_time`).
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from hfr_bench.lab.judge import judge_effects, packet_is_true
+from hfr_bench.lab.recovered import recovered
 from hfr_bench.model.ledger import EscalationPacket
 from hfr_bench.model.prereg import HumanPrice
 from hfr_bench.model.terms import Action, CheckLevel, ClockKind, End
@@ -31,6 +32,7 @@ REDERIVED = frozenset(
         "effect",
         "decided",
         "escalated",
+        "step_ended",
         "verified",
         "trial_ended",
     }
@@ -51,13 +53,14 @@ def disagreements(events: Sequence[TraceEvent], trial: Trial, human: HumanPrice)
         return (f"{trial.trial_id}: does not start and end as a trial does",)
     if last is None or last.type != "trial_ended":
         return (f"{trial.trial_id}: does not start and end as a trial does",)
+    virtual = first.clock == ClockKind.VIRTUAL
     claimed, found = last.result, list(_misplaced(first, last.result, trial))
     if claimed.outcome is not None:
         read = _sorted(events)
         found += _compared(claimed, _sums(read, human) | _decisions(read, claimed))
         found += _compared(claimed.outcome, _judged(events, read, first))
         found += _ended(events, read, claimed.outcome)
-    virtual = first.clock == ClockKind.VIRTUAL
+        found += recovered(events, read.decided, claimed, virtual=virtual)
     ended_us = events[-1].t_us - (first.cohort.start_us if first.cohort else 0)
     if claimed.latency_us != ended_us if virtual else claimed.latency_us > ended_us:
         found.append(f"latency_us is {claimed.latency_us}, the trace ends at {ended_us}")

@@ -15,7 +15,7 @@ from hfr_bench.lab.bundle import bundle
 from hfr_bench.lab.looks import open_rows
 from hfr_bench.lab.plan import cells, plan_rows
 from hfr_bench.lab.register import Experiment, load
-from hfr_bench.lab.rendering.pages import describe, pages
+from hfr_bench.lab.rendering.pages import HTML, describe, pages
 from hfr_bench.lab.review.summary import with_review
 from hfr_bench.lab.runlog import append
 from hfr_bench.lab.scan import Scanner
@@ -188,7 +188,8 @@ def forge(folder: Path) -> Report:
         experiment.prereg, experiment.lock, experiment.plan, store, book.schedule, made_of.kinds
     )
     report = with_review(report, experiment)
-    for name, data in pages(report, experiment, drawn=False).items():
+    drawn = (folder / HTML).is_file()
+    for name, data in pages(report, experiment, drawn=drawn).items():
         (folder / name).write_bytes(data)
     checked = [store.check(file) for file in store.files()]
     damaged = sorted(str(line) for one in checked for line in (*one.bad, *one.breaks))

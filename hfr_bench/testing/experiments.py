@@ -11,8 +11,8 @@ from hfr_bench.faults.draw import uniform
 from hfr_bench.model.ledger import EscalationPacket
 from hfr_bench.model.prereg import Analysis, Arm, FaultPlan, Lock, Preregistration, SuiteSelection
 from hfr_bench.model.schedule import FaultEvent, FaultSchedule
-from hfr_bench.model.terms import Action, End, Origin, SideEffect
-from hfr_bench.model.trace import AttemptEnded, Decided, Escalated
+from hfr_bench.model.terms import Action, Channel, End, Origin, SideEffect
+from hfr_bench.model.trace import AttemptEnded, Decided, Escalated, StepEnded
 from hfr_bench.model.trial import PlanRow, Trial
 from hfr_bench.testing.results import (
     At,
@@ -154,14 +154,15 @@ class _Toy:
     attempts: int = 0
     waited_us: int = 0
     ambiguous: bool = False
-    reached: int = 0
+    failed_at_us: int | None = None
+    recoveries: int = 0
+    recovery_us: int = 0
 
     def attempt(self, point: str, attempt: int) -> bool:
         """One attempt under the schedule; whether it was answered."""
         operation = f"{self.trial.trial_id}.{self.attempts}"
         event = self.cursor.at(point, 1, attempt, target="m", now_us=self.now_us)
         self.attempts += 1
-        self.reached += event is not None
         self.decide("Proposed", Action.DISPATCH, point, attempt)
         book = point == BOOK
         write: dict[str, Any] = {}
@@ -177,7 +178,10 @@ class _Toy:
         self.ambiguous = self.ambiguous or (book and event is not None)
         seen = self._answer(event, book=book)
         self.now_us += seen.latency_us
-        self.waited_us += 0 if seen.answered else seen.latency_us
+        if not seen.answered:
+            self.waited_us += seen.latency_us
+            if self.failed_at_us is None:
+                self.failed_at_us = self.now_us - seen.latency_us
         self._add(seen, point, attempt)
         return event is None
 
@@ -194,7 +198,23 @@ class _Toy:
             unknown=("book",) if self.ambiguous else (),
         )
         self._add(Escalated(packet=packet), point, 0)
+        self._recovered()
         self.now_us += HUMAN_US
+
+    def end(self, point: str, attempt: int) -> None:
+        """The step is over, and what came of it is taken."""
+        channel = Channel.MODEL if point == MODEL else Channel.TOOL
+        body = StepEnded(
+            channel=channel, point=point, occurrence=1, attempts=attempt, action=Action.ACCEPT
+        )
+        self._add(body, point, attempt)
+        self._recovered()
+
+    def _recovered(self) -> None:
+        if self.failed_at_us is not None:
+            self.recoveries += 1
+            self.recovery_us += self.now_us - self.failed_at_us
+        self.failed_at_us = None
 
     def _add(self, body: Any, point: str, attempt: int) -> None:
         self.bodies.append(At(body, _STEPS.get(point, 0), attempt, self.now_us))
@@ -229,6 +249,7 @@ def play(row: PlanRow, planned_schedule: FaultSchedule) -> list[At]:
             attempt += 1
         if end is not End.ACCEPTED:
             break
+        toy.end(point, attempt)
     else:
         toy.decide("Finishing", Action.ACCEPT)
     toy.bodies.append(_last(toy, end, steps))
@@ -256,8 +277,8 @@ def _last(toy: _Toy, end: End, steps: int) -> At:
         latency_us=toy.now_us,
         injected_wait_us=toy.waited_us,
         human_us=HUMAN_US * called,
-        recoveries=int(toy.reached > 0 and end is End.ACCEPTED),
-        recovery_us=toy.now_us if toy.reached else 0,
+        recoveries=toy.recoveries,
+        recovery_us=toy.recovery_us,
     )
     return last._replace(t_us=toy.now_us)
 

@@ -1,5 +1,6 @@
 """`verify --level 4` on a real experiment: what was run once can be run again, and lies show."""
 
+import hashlib
 import json
 import re
 import shutil
@@ -13,7 +14,7 @@ from hfr_bench.lab.verification.again import Sample, level_4
 from hfr_bench.lab.verification.files import lay_out
 from hfr_bench.lab.verification.read import opened
 from hfr_bench.lab.wire import Place
-from hfr_bench.testing.bundled import rechain
+from hfr_bench.testing.bundled import failed, forge, rechain
 
 
 @pytest.fixture(scope="module")
@@ -65,8 +66,12 @@ def test_a_verdict_that_was_made_up_shows(bundled, tmp_path):
         outcome = events[-1]["body"]["result"]["outcome"]
         outcome["goal_met"], outcome["official"] = False, 0.0
 
+    published = hashlib.sha256((bundled / "MANIFEST.sha256").read_bytes()).hexdigest()
     trial = a_success(bundled)
     rechain(trial, lie)
+    forge(bundled)
+    assert failed(bundled) == ([], "")
+    assert failed(bundled, expect=published)[0] == [0]
     found = again(bundled, tmp_path / "work", trial)
     assert found["worlds"][0] is False
     assert "goal_met is False, graded again True" in found["worlds"][1]

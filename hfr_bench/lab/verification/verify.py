@@ -59,8 +59,14 @@ WORD: tuple[tuple[str, ...], ...] = (
     ),
     (
         (
-            "what the checker said of the world (goal_met, official), what hangs on the sealed "
-            "task (expected effects, partial groups, in_time), and recovery times"
+            "what the checker said of the world (goal_met, official): whoever seals a bundle can "
+            "rewrite it, with all that follows from it, and pass levels 0 to 3. A digest that was "
+            "published before betrays that (--expect), and level 4 where it draws such a trial"
+        ),
+        (
+            "what hangs on the sealed task (expected effects, partial groups, in_time); of a wall "
+            "clock, where between two lines a recovery began and ended; whether a conversation "
+            "that was to be shortened became shorter"
         ),
         "that a trace tells what happened; the delivery audit and the controls speak for it",
         "what people said when they looked trials over: their ratings are taken as they are",
