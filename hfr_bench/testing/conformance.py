@@ -37,6 +37,7 @@ from hfr_bench.testing.fakes import FakeClock, FakePort, fine
 from hfr_bench.testing.hosts import echo_command
 
 DIALECT = "tool"
+_SOON_S = 25.0  # on a busy machine; what is not soon at all takes longer
 
 
 class ConformanceError(HfrError, AssertionError):
@@ -185,7 +186,7 @@ def check_sandbox(
     _require(host.request("echo", {"text": "still"}, 30)["said"] == "still", "a refusal kills it")
     began = time.monotonic()
     _raises(HostTimeoutError, lambda: host.request("hang", {}, patience_s), "a host that hangs")
-    _require(time.monotonic() - began < patience_s + 5, "a timeout takes much longer than asked")
+    _require(time.monotonic() - began < patience_s + _SOON_S, "a timeout takes far too long")
     _raises(HostDiedError, lambda: host.request("echo", {"text": "x"}, 1), "a killed host")
     other = sandbox.start(command)
     _raises(HostDiedError, lambda: other.request("die", {}, 30), "a host that dies")
@@ -212,8 +213,8 @@ def _check_interrupt(close: Callable[[], None], waiting: ToolHost, what: str) ->
     began = time.monotonic()
     timer.start()
     _raises(HostDiedError, lambda: waiting.request("hang", {}, 30), f"{what} during a request")
+    _require(time.monotonic() - began < _SOON_S, f"{what} leaves a request waiting")
     timer.join()
-    _require(time.monotonic() - began < 5, f"{what} leaves a request waiting")
 
 
 def check_injector(injector: CallInjector, specs: Mapping[str, KindSpec]) -> None:

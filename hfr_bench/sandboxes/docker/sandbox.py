@@ -80,7 +80,7 @@ class DockerSandbox:
     @staticmethod
     def diagnose() -> Diagnosis:
         """For `hfr-bench doctor`."""
-        engine = Engine(timeout_s=2)
+        engine = Engine(timeout_s=10)
         try:
             with engine.client() as client:
                 version = client.version()

@@ -101,7 +101,7 @@ def heard(stages, event, upstream, call_library):
             trials[name] = stage
             cases[name] = {"url": stage.url.removesuffix("/v1"), "streamed": streamed}
         asked = {"sdk": sdk, "cases": cases, "timeout_s": TIMEOUT_S}
-        told = call_library(CALLER, asked, 100)
+        told = call_library(CALLER, asked, 250)
         return told, {name: len(stage.hits) for name, stage in trials.items()}
 
     return call
