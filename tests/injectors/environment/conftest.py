@@ -3,6 +3,7 @@
 import secrets
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -122,6 +123,16 @@ class Room:
         read = [TraceEvent.model_validate_json(line) for line in lines]
         virtual = prereg.get("clock") != "wall"
         return Ended(result, read, planned, self.kinds, TOOL_US if virtual else None)
+
+    @contextmanager
+    def striking(self, kind: str, after_ms: int, work_s: float) -> Iterator[None]:
+        """A kind that strikes so long after a process has begun, which works so long."""
+        spec, usual_s = self.kinds[kind], self.suite.work_s
+        host = spec.wire["host"].model_copy(update={"after_ms": after_ms})
+        self.kinds[kind] = spec.model_copy(update={"wire": {"host": host}})
+        self.suite.work_s = work_s
+        yield
+        self.kinds[kind], self.suite.work_s = spec, usual_s
 
     @property
     def world(self) -> Any:
