@@ -19,7 +19,7 @@ HOME = "/home/user"
 TIMEOUT_S = 120.0
 """Of one command, as OSWorld's."""
 _EVERY_S = 0.01
-_END_S = 20.0
+_END_S = 5.0
 
 
 class Ran(NamedTuple):
