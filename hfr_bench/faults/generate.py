@@ -43,6 +43,15 @@ _CLEARS = {
 _event = unchecked(FaultEvent)  # of points, kinds and draws, which are checked; there are very many
 
 
+class Drawn(NamedTuple):
+    """What was drawn for a faulty attempt: all that its event does not have of its place."""
+
+    kind: KindSpec
+    lasts: Lasts
+    effect_lands: bool | None
+    params: dict[str, int | str]
+
+
 class Draw(NamedTuple):
     """What a schedule is keyed by; the arm is not part of it. `rate`: chance per onset draw.
 
@@ -65,10 +74,12 @@ def generate(
     kinds: Mapping[str, KindSpec],
     horizon: int,
     bursts: Sequence[Burst] = (),
+    drawn: dict[str, Drawn] | None = None,
 ) -> FaultSchedule:
     """The schedule of one pair group.
 
     `horizon`: occurrences covered at every point. `bursts`: those in whose window the task is.
+    `drawn`: by attempt, kept for schedules that differ in their rate alone: nested rates share it.
     Raises ValueError if the matrix, or a burst, names a kind that is not among `kinds`.
     """
     check_known(matrix, kinds, bursts)
@@ -83,7 +94,15 @@ def generate(
         if (fitting := fitting_kinds(point, found[0], kinds))
         for occurrence in _faulty(draw, point.point, found[1], horizon)
         for event in step_events(
-            draw, schedule_id, point, occurrence, *found, kinds, fitting=fitting
+            draw,
+            schedule_id,
+            point,
+            occurrence,
+            *found,
+            kinds,
+            fitting=fitting,
+            begun=True,
+            drawn=drawn,
         )
     )
     return FaultSchedule(
@@ -173,11 +192,14 @@ def step_events(
     kinds: Mapping[str, KindSpec],
     behind: Lasts | None = None,
     fitting: Sequence[tuple[float, KindSpec]] | None = None,
+    begun: bool = False,
+    drawn: dict[str, Drawn] | None = None,
 ) -> Iterator[FaultEvent]:
     """The events of one logical step, each attempt of which is faulty with chance `rate`.
 
     `behind`: how long a fault lasts that is planned for its first attempt besides. `fitting`: the
-    mix's kinds that may hit the point, where they are known already.
+    mix's kinds that may hit the point, where they are known already. `begun`: so is it that its
+    first attempt is faulty. `drawn`: as for `generate`.
 
     `reach` is the last attempt covered so far; inside a duration nothing is drawn. Events that last
     until the target changes have no known end: what follows them is drawn besides, and there a
@@ -188,19 +210,19 @@ def step_events(
         return
     profile = (draw.profile,) if draw.coupling == "independent" else ()
     base = joined(draw.seed, draw.suite, draw.task_id, point.point, occurrence, *profile, "")
-    onset = joined("onset", base)
+    onset, known = joined("onset", base), {} if drawn is None else drawn
     reach, open_ended = _covered_by(behind)
     for attempt in range(1 if behind is None else 2, ATTEMPTS_MAX + 1):
         if attempt > reach + 1 and not open_ended:
             return
         if attempt <= reach and not open_ended:
             continue  # inside a duration nothing is drawn
-        if uniform(f"{onset}{attempt}") >= rate:
+        if not (begun and attempt == 1) and uniform(f"{onset}{attempt}") >= rate:
             continue
         key = f"{base}{attempt}"
-        kind = choose(fitting, "kind", key)
-        lasts = lasting(kind, draw.takes_backup, key)
-        first = attempt
+        if (made := known.get(key)) is None:
+            made = known[key] = _drawn(fitting, draw.takes_backup, key)
+        lasts, first = made.lasts, attempt
         if lasts.unit == "attempts":
             last = attempt + lasts.n - 1
             first = max(attempt, reach + 1)
@@ -210,7 +232,12 @@ def step_events(
         else:
             open_ended = True
         drawn_at = f"{schedule_id}/{point.point}/{occurrence}.{attempt}"
-        yield event_at(drawn_at, point, occurrence, first, kind, lasts, (key,))
+        yield _placed(drawn_at, point, occurrence, first, made, lasts)
+
+
+def _drawn(fitting: Sequence[tuple[float, KindSpec]], takes_backup: float, key: str) -> Drawn:
+    kind = choose(fitting, "kind", key)
+    return Drawn(kind, lasting(kind, takes_backup, key), *_details(kind, key))
 
 
 @cache
@@ -259,11 +286,24 @@ def event_at(
     key: tuple[str | int, ...],
 ) -> FaultEvent:
     """An event with its parameters, and whether its effect lands, drawn by `key`."""
+    made = Drawn(kind, lasts, *_details(kind, *key))
+    return _placed(injection_id, point, occurrence, attempt, made, lasts)
+
+
+def _details(kind: KindSpec, *key: str | int) -> tuple[bool | None, dict[str, int | str]]:
+    """Whether an effect lands, and a fault's parameters."""
     params = {
         name: choose([(1.0, value) for value in values], "param", name, *key)
         for name, values in kind.params.items()
     }
-    lands = None if kind.lands is None else uniform("lands", *key) < kind.lands
+    return None if kind.lands is None else uniform("lands", *key) < kind.lands, params
+
+
+def _placed(
+    injection_id: str, point: FaultPoint, occurrence: int, attempt: int, drawn: Drawn, lasts: Lasts
+) -> FaultEvent:
+    """What was drawn, as an event of its place; `lasts`: what of its duration is not covered."""
+    kind = drawn.kind
     return _event(
         {
             "v": 1,
@@ -274,8 +314,8 @@ def event_at(
             "occurrence": occurrence,
             "attempt": attempt,
             "lasts": lasts,
-            "effect_lands": lands,
-            "params": params,
+            "effect_lands": drawn.effect_lands,
+            "params": drawn.params,
             "clears_by": kind.clears_by or _CLEARS.get((lasts.unit, lasts.over), "retry"),
             "safe_outcome": kind.safe_outcome_when.get(point.level, kind.safe_outcome),
             "after": "",

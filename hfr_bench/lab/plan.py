@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from hfr_bench.faults import fork
 from hfr_bench.faults.exhaustive import injections, schedules
-from hfr_bench.faults.generate import Draw, generate
+from hfr_bench.faults.generate import Draw, Drawn, generate
 from hfr_bench.lab.cohorts import Seat, seats
 from hfr_bench.model.matrix import FaultMatrix
 from hfr_bench.model.prereg import EXHAUSTIVE, FORK, Burst, Preregistration
@@ -80,13 +80,13 @@ def _sampled(
     bursts: Sequence[Burst],
 ) -> Iterator[FaultSchedule]:
     """One schedule for each rate; `bursts`: those in whose window the task is."""
-    plan = prereg.faults
+    plan, drawn = prereg.faults, dict[str, Drawn]()
     for rate in plan.rates if plan.design == "sampled" else (0.0,):
         profile = f"{plan.matrix}-{rate}"
         key = (task.suite, task.task_id, seed, profile, rate, plan.coupling)
         draw, points = Draw(*key, plan.takes_backup), task.fault_points if rate else ()
         within = bursts if rate else ()
-        yield generate(draw, points, matrix, kinds, prereg.limits.max_steps, within)
+        yield generate(draw, points, matrix, kinds, prereg.limits.max_steps, within, drawn)
 
 
 def exhaustive_trials(

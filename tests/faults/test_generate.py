@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from hfr_bench import content
 from hfr_bench.faults.cursor import Cursor
-from hfr_bench.faults.generate import ATTEMPTS_MAX, Draw, generate
+from hfr_bench.faults.generate import ATTEMPTS_MAX, Draw, Drawn, generate
 from hfr_bench.model.matrix import FaultMatrix, Mix
 from hfr_bench.model.record import text_digest
 from hfr_bench.model.schedule import FaultEvent, FaultSchedule, KindSpec, Lasts, Respond, Stall
@@ -59,9 +59,10 @@ def made(
     coupling: str = "nested",
     points: tuple[FaultPoint, ...] = POINTS,
     horizon: int = 12,
+    drawn: dict[str, Drawn] | None = None,
 ) -> FaultSchedule:
     draw = Draw("s", task, seed, f"m-{rate:g}", rate, coupling)
-    return generate(draw, points, MATRIX, KINDS, horizon)
+    return generate(draw, points, MATRIX, KINDS, horizon, drawn=drawn)
 
 
 def covered(schedule: FaultSchedule) -> set[tuple[str, int, int]]:
@@ -87,6 +88,22 @@ def test_what_is_faulty_at_a_low_rate_is_faulty_at_a_higher_one(
 ) -> None:
     low, high = sorted((one, other))
     assert covered(made(low, seed)) <= covered(made(high, seed))
+
+
+@settings(max_examples=10, deadline=None)
+@given(
+    st.integers(0, 10**6),
+    st.lists(st.floats(0.01, 0.9), min_size=2, max_size=3),
+    st.sampled_from(["nested", "independent"]),
+)
+def test_what_rates_share_is_drawn_once_and_alike(
+    seed: int, rates: list[float], coupling: str
+) -> None:
+    drawn: dict[str, Drawn] = {}
+    shared = [made(rate, seed, coupling=coupling, drawn=drawn).dumps() for rate in rates]
+    assert shared == [made(rate, seed, coupling=coupling).dumps() for rate in rates]
+    events = made(max(rates), seed, coupling=coupling).events
+    assert bool(drawn) is bool(events)
 
 
 def test_independent_rates_are_not_nested() -> None:
