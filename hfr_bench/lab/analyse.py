@@ -45,7 +45,7 @@ from hfr_bench.model.report import (
 )
 from hfr_bench.model.schedule import FaultSchedule, KindSpec
 from hfr_bench.model.trial import PlanRow, TrialResult, named
-from hfr_bench.stats.bootstrap import Unit, draw, units
+from hfr_bench.stats.bootstrap import Unit, draw, strata, units
 from hfr_bench.stats.columns import Columns, Picked
 from hfr_bench.stats.estimate import Setting, estimate
 
@@ -200,7 +200,8 @@ def _setting(
     `drawn`: the units, and each task's place among them (`lab.cohorts.drawn`).
     """
     counts = draw(drawn[0], prereg.analysis.resamples, lock.prereg_digest)
-    return Setting(0.0, prereg.analysis.level, drawn[1], counts, contrasted(prereg))
+    level, of = prereg.analysis.level, strata(drawn[0])
+    return Setting(0.0, level, drawn[1], counts, contrasted(prereg), of)
 
 
 def _estimate(
@@ -210,7 +211,7 @@ def _estimate(
     table: Columns,
     apart: Mapping[str, Sequence[TrialResult]],
 ) -> dict[str, Any]:
-    """The fields `estimates` and `contrasts`: each rate, and all above 0 taken together.
+    """The fields `estimates` and `contrasts`: each rate, and all above 0 taken together; `read_at`.
 
     All over one weight matrix.
 
@@ -242,7 +243,8 @@ def _estimate(
         for trial in trials:
             of_arm[trial.arm].append(trial)
         add({arm: table.pick(own) for arm, own in of_arm.items()}, faulty[-1], pool)
-    return {"estimates": tuple(estimates), "contrasts": tuple(contrasts)}
+    read_at = shared.read_at(len(shared.counts))
+    return {"estimates": tuple(estimates), "contrasts": tuple(contrasts), "read_at": read_at}
 
 
 def _claims(

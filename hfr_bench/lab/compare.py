@@ -13,7 +13,7 @@ from hfr_bench.lab.store import Store, choose
 from hfr_bench.model.comparison import Comparison, Discordant, Met, Side
 from hfr_bench.model.report import POOLED, PairedEstimate, Report
 from hfr_bench.model.trial import TrialResult
-from hfr_bench.stats.bootstrap import draw, units
+from hfr_bench.stats.bootstrap import draw, strata, units
 from hfr_bench.stats.estimate import Setting, estimate
 from hfr_bench.stats.metrics import outcome
 
@@ -155,7 +155,8 @@ def _differences(
     drawn, index = drawn_units(prereg, experiment.plan, units(results))
     counts = draw(drawn, prereg.analysis.resamples, experiment.lock.prereg_digest)
     arm, against = pairs[0][0].arm, pairs[0][1].arm
-    setting = Setting(rate or 0.0, prereg.analysis.level, index, counts, [(arm, against)])
+    level, pairing = prereg.analysis.level, [(arm, against)]
+    setting = Setting(rate or 0.0, level, index, counts, pairing, strata(drawn))
     arms = {arm: [ours for ours, _ in pairs], against: [theirs for _, theirs in pairs]}
     _, found = estimate(arms, setting)
     if rate is not None:

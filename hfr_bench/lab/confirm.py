@@ -15,10 +15,11 @@ from hfr_bench.lab.looks import Stage
 from hfr_bench.model.prereg import Hypothesis, Lock, Preregistration
 from hfr_bench.model.report import HypothesisRow, LeftOutRow
 from hfr_bench.model.trial import PlanRow, TrialResult
-from hfr_bench.stats.bootstrap import Unit, draw
+from hfr_bench.stats.bootstrap import Unit, draw, strata
 from hfr_bench.stats.columns import Columns, Picked
 from hfr_bench.stats.confirm import Claim, Tested, examine, left_out
 from hfr_bench.stats.estimate import Setting
+from hfr_bench.stats.expand import reach
 from hfr_bench.stats.multiplicity import gatekept, holm, simultaneous
 
 Places = Callable[[TrialResult], Iterable[str]]
@@ -67,17 +68,18 @@ def confirmed(
         return {"hypotheses": tuple(rows)}
     level = prereg.analysis.level
     counts = draw(drawn[0], prereg.analysis.resamples, lock.prereg_digest)
+    behind = len(drawn[0]), strata(drawn[0])
     found, without = [], []
     for claim in prereg.hypotheses:
         rates = (
             [claim.rate] if claim.rate is not None else [rate for rate in table.rates() if rate > 0]
         )
-        setting = Setting(claim.rate or 0.0, level, drawn[1], counts)
+        setting = Setting(claim.rate or 0.0, level, drawn[1], counts, strata=behind[1])
         ours, theirs = (table.cell(arm, rates) for arm in (claim.arm, claim.against))
         key = f"{lock.prereg_digest}\x00{claim.id}"
         found.append(examine(_claim(claim), ours, theirs, setting, key))
         without += _without(claim, ours.and_then(theirs), setting, places)
-    return {"hypotheses": _adjusted(rows, found, level, stage), "left_out": tuple(without)}
+    return {"hypotheses": _adjusted(rows, found, level, stage, behind), "left_out": tuple(without)}
 
 
 def _claim(claim: Hypothesis) -> Claim:
@@ -85,11 +87,16 @@ def _claim(claim: Hypothesis) -> Claim:
 
 
 def _adjusted(
-    rows: Sequence[HypothesisRow], found: Sequence[Tested], level: float, stage: Stage | None
+    rows: Sequence[HypothesisRow],
+    found: Sequence[Tested],
+    level: float,
+    stage: Stage | None,
+    behind: tuple[int, int],
 ) -> tuple[HypothesisRow, ...]:
     """The rows with what the tests found, and their verdicts held to it.
 
     `level`: of the intervals; at a look, p-values are held to that of the whole experiment.
+    `behind`: units and strata.
     """
     told = [1.0 if one.p is None else one.p for one in found]
     held_to = [repeated(stage, p) for p in told] if stage else told
@@ -105,6 +112,7 @@ def _adjusted(
         [one.difference or 0.0 for one in found],
         [np.array([]) if one.resampled is None else one.resampled for one in found],
         level,
+        lambda errors: reach(errors, *behind),
     )
     made = []
     for n, (row, one, p, bounds) in enumerate(zip(rows, found, ps, joint, strict=True)):

@@ -337,8 +337,8 @@ def _around(
     terms: _Terms, one: Measured, ends: Sequence[Masses], setting: Setting
 ) -> dict[str, Any]:
     """The interval around both ends of a range: the lower one's lower bound to the upper's."""
-    tasks = np.unique(one.base.task).size
-    metric, level = one.metric, setting.level
+    tasks = int(np.unique(one.base.task).size)
+    metric, level = one.metric, setting.read_at(tasks)
     low, high = (bootstrapped(metric, _drawn(terms, at, one, setting), tasks, level) for at in ends)
     if "low" not in low or "high" not in high:
         return low if "low" not in low else high

@@ -333,7 +333,7 @@ class Report(Record):
     `utility`, `coverage`: at registered prices, and risk against coverage.
     `look`: the registered look that this is; `level` is then that look's own. `deviations`: what is
     not as registered. `fronts`, `beliefs`, `disagreements`: see `model.findings`. `prefixes`: of
-    live forks.
+    live forks. `read_at`: level of the percentiles that bound what all units stand behind.
     """
 
     name: str
@@ -392,6 +392,7 @@ class Report(Record):
     beliefs: tuple[BeliefRow, ...] = Field(default=(), exclude_if=is_unset)
     disagreements: tuple[DisagreementRow, ...] = Field(default=(), exclude_if=is_unset)
     prefixes: tuple[PrefixRow, ...] = Field(default=(), exclude_if=is_unset)
+    read_at: float = Field(default=0.0, exclude_if=is_unset)
 
     @property
     def unit(self) -> str:

@@ -111,6 +111,11 @@ def draw(drawn: Sequence[Unit], resamples: int, seed: str) -> Counts:
     return counts
 
 
+def strata(drawn: Sequence[Unit]) -> int:
+    """How many strata sorted units are drawn from: suites, lone units taken with a neighbour."""
+    return len(_strata(drawn))
+
+
 def _strata(drawn: Sequence[Unit]) -> list[tuple[str, int]]:
     """Suites and how many units each has, in order.
 

@@ -1,7 +1,8 @@
 """When resampled values make an interval, and when they would only look like one.
 
 A percentile bootstrap knows nothing but the tasks it draws from. Of nine tasks its 95 % interval of
-a mean holds the truth in 80 to 90 % of cases, of two in 44 to 50 %; if all tasks are alike it is a
+a mean holds the truth in 80 to 90 % of cases, of two in 44 to 50 % (from ten on its percentiles
+are read further out, `stats.expand`); if all tasks are alike it is a
 point; and no draw brings a value beyond the largest one: of a p95 with fewer than ten trials beyond
 it the interval holds the truth in as few as 81 to 87 %. There is none then, and the note says why.
 """
@@ -28,7 +29,7 @@ def bootstrapped(metric: Metric, values: Floats, units: int, level: float) -> di
         metric: what is bounded, itself or as a difference.
         values: it in every resample, shape (resamples,).
         units: tasks (or cohorts) with something below the line, in the arm that has fewest.
-        level: of the interval.
+        level: of the percentiles (`stats.expand.read_at`: further out where units are few).
     """
     if units < FEW:
         return {"method": "none", "note": few_units(metric)}

@@ -17,8 +17,16 @@ from hfr_bench.model.trial import TrialResult
 from hfr_bench.stats.bootstrap import Sample, per_task
 from hfr_bench.stats.bounds import ALIKE
 from hfr_bench.stats.columns import picked
-from hfr_bench.stats.estimate import Measured, Setting, contrasts, measure, paired_bounds
+from hfr_bench.stats.estimate import (
+    Measured,
+    Setting,
+    contrasts,
+    measure,
+    paired_bounds,
+    units_behind,
+)
 from hfr_bench.stats.exact import FEW, difference_interval
+from hfr_bench.stats.expand import told
 from hfr_bench.stats.metrics import METRICS, Kind, Metric, each
 from hfr_bench.stats.signflip import sign_flip
 
@@ -115,7 +123,8 @@ def _inverted(
         return _of(claim, lambda side, line: _exactly(better, worse, pairs, side, line)), "exact"
     if not differing.any() or (metric.kind is Kind.RATE and few) or "low" not in found:
         return None, "none"
-    return _of(claim, lambda side, line: _resampled(values, side, line)), "bootstrap"
+    behind = units_behind(ours, theirs), setting.strata
+    return _of(claim, lambda side, line: _resampled(values, side, line, behind)), "bootstrap"
 
 
 def _of(claim: Claim, side_p: Callable[[int, float], float]) -> float:
@@ -134,10 +143,13 @@ def _of(claim: Claim, side_p: Callable[[int, float], float]) -> float:
     return min(1.0, 2 * p)
 
 
-def _resampled(values: Floats, side: int, line: float) -> float:
-    """Share of resamples that do not lie beyond the line; what is undefined does not."""
+def _resampled(values: Floats, side: int, line: float, behind: tuple[int, int]) -> float:
+    """What the share of resamples not beyond the line comes to; what is undefined is not beyond.
+
+    `behind`: units and strata.
+    """
     beyond = int((side * values > side * line).sum())
-    return (1 + values.size - beyond) / (1 + values.size)
+    return told((1 + values.size - beyond) / (1 + values.size), *behind) if beyond else 1.0
 
 
 def _exactly(better: Floats, worse: Floats, pairs: Floats, side: int, line: float) -> float:
@@ -184,12 +196,12 @@ def left_out(
     """
     chosen, arms = picked(trials), (claim.arm, claim.against)  # all that is left is of one table
     own = [chosen.take(np.array([one.arm == arm for one in chosen], bool)) for arm in arms]
-    told = [[frozenset(parts(trial)) for trial in of] for of in own]
+    belongs = [[frozenset(parts(trial)) for trial in of] for of in own]
     able = []
-    for part in sorted({name for listed in told for names in listed for name in names}):
+    for part in sorted({name for listed in belongs for names in listed for name in names}):
         ours, theirs = (
             of.take(np.array([part not in names for names in listed], bool))
-            for of, listed in zip(own, told, strict=True)
+            for of, listed in zip(own, belongs, strict=True)
         )
         if ours and theirs:
             able.append((part, (ours, theirs)))

@@ -133,7 +133,8 @@ def _interval(found: Pairs, drawn: Floats, setting: Setting) -> dict[str, Any]:
         return {"method": "none", "note": SAME}
     if metric.kind is Kind.RATE and changed < FEW:
         return {"method": "none", "note": TOO_FEW}
-    return bootstrapped(metric, drawn, np.unique(found.task).size, setting.level)
+    units = int(np.unique(found.task).size)
+    return bootstrapped(metric, drawn, units, setting.read_at(units))
 
 
 # -- under a mix ------------------------------------------------------------------------------

@@ -28,6 +28,7 @@ from hfr_bench.stats.bootstrap import (
 from hfr_bench.stats.bounds import ALIKE, FAR_OUT, bootstrapped, far_out
 from hfr_bench.stats.columns import Picked, picked
 from hfr_bench.stats.exact import FEW, difference_interval, share_interval
+from hfr_bench.stats.expand import read_at
 from hfr_bench.stats.metrics import METRICS, P99_TRIALS, Kind, Metric
 from hfr_bench.stats.names import SAME, TOO_FEW
 
@@ -47,7 +48,7 @@ class Setting:
     """What all estimates of one rate share.
 
     `index`: row of a task in `counts`, the weight matrix (tasks, resamples).
-    `pairs`: the contrasts (arm, against).
+    `pairs`: the contrasts (arm, against). `strata`: how many the units are drawn from.
     """
 
     rate: float
@@ -55,6 +56,11 @@ class Setting:
     index: dict[Unit, int]
     counts: Counts
     pairs: Sequence[tuple[str, str]] = ()
+    strata: int = 1
+
+    def read_at(self, units: int) -> float:
+        """The level of the percentiles that bound what so many units stand behind."""
+        return read_at(self.level, units, self.strata)
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,7 +262,7 @@ def _relative_interval(ours: Measured, theirs: Measured, setting: Setting) -> di
     """Bounds of the relative change, made anew in each resample; none where they are undefined."""
     with np.errstate(divide="ignore", invalid="ignore"):
         change = (ours.resampled - theirs.resampled) / theirs.resampled
-    bounds, _ = percentile(change, setting.level)
+    bounds, _ = percentile(change, setting.read_at(units_behind(ours, theirs)))
     return {"relative_low": bounds.low, "relative_high": bounds.high}
 
 
@@ -304,7 +310,7 @@ def _bootstrapped(measured: Measured, den: Floats, setting: Setting) -> dict[str
     if value is not None and far_out(one, value, len(setting.counts)):
         return {"method": "none", "note": FAR_OUT}
     units = int(np.count_nonzero(den))
-    return bootstrapped(one.metric, measured.resampled, units, setting.level)
+    return bootstrapped(one.metric, measured.resampled, units, setting.read_at(units))
 
 
 def paired_bounds(ours: Measured, theirs: Measured, setting: Setting) -> dict[str, Any]:
@@ -314,8 +320,13 @@ def paired_bounds(ours: Measured, theirs: Measured, setting: Setting) -> dict[st
             return {"method": "none", "note": FAR_OUT}
     with np.errstate(invalid="ignore"):
         difference = ours.resampled - theirs.resampled
-    units = min(_different(arm.sample.task[arm.sample.den > 0]) for arm in (ours, theirs))
-    return bootstrapped(ours.sample.metric, difference, units, setting.level)
+    units = units_behind(ours, theirs)
+    return bootstrapped(ours.sample.metric, difference, units, setting.read_at(units))
+
+
+def units_behind(ours: Measured, theirs: Measured) -> int:
+    """Units with something below the line, in the arm that has fewest."""
+    return min(_different(arm.sample.task[arm.sample.den > 0]) for arm in (ours, theirs))
 
 
 def _scaled(metric: Metric, bound: float | None) -> float | None:

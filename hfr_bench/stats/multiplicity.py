@@ -3,7 +3,7 @@
 Reasons: facts/statistics.md §1.5. Pure; p-values in, p-values out.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -58,7 +58,10 @@ def gatekept(
 
 
 def simultaneous(
-    values: Sequence[float], resampled: Sequence[Floats], level: float
+    values: Sequence[float],
+    resampled: Sequence[Floats],
+    level: float,
+    widened: Callable[[float], float] = float,
 ) -> tuple[Interval, ...]:
     """Intervals that hold all together: single-step max-|t| over the shared weights.
 
@@ -70,6 +73,7 @@ def simultaneous(
         resampled: each estimate in every resample, m arrays of shape (resamples,), of one weight
             matrix.
         level: joint coverage.
+        widened: what so many standard errors become where units are few (`stats.expand.reach`).
 
     Returns:
         A symmetric interval for each, in its unit. None for one whose resamples are not all
@@ -86,7 +90,7 @@ def simultaneous(
     for n in sound:
         np.maximum(largest, np.abs(resampled[n] - values[n]) / spreads[n], out=largest)
     place = min(largest.size - 1, int(np.ceil(level * largest.size)) - 1)
-    reach = float(np.partition(largest, place)[place])
+    reach = widened(float(np.partition(largest, place)[place]))
     return tuple(
         Interval(values[n] - reach * spreads[n], values[n] + reach * spreads[n])
         if n in sound

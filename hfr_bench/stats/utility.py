@@ -136,7 +136,8 @@ def _bounds(values: Floats, nums: Ints, task: Ints, setting: Setting) -> Interva
     unusual = nums != usual[np.argmax(often)]
     if np.unique(task[unusual]).size < FEW:
         return NOTHING
-    (low, high), _ = percentile(values, setting.level)
+    units = int(np.unique(task).size)
+    (low, high), _ = percentile(values, setting.read_at(units))
     if low is None or high is None:
         return NOTHING
     return Interval(low / MILLI, high / MILLI)

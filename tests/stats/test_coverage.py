@@ -66,11 +66,50 @@ def test_a_p95_that_is_shown_is_covered(tasks, seeds, alike):
     assert held("p95", tasks, seeds, alike, 1e6 * np.exp(0.5 * 1.6449)) >= 0.91
 
 
-@pytest.mark.parametrize(("tasks", "least"), [(9, None), (10, 0.85), (30, 0.91), (200, 0.93)])
+@pytest.mark.parametrize(("tasks", "least"), [(9, None), (10, 0.91), (30, 0.92), (200, 0.93)])
 def test_a_mean_that_is_shown_is_covered(tasks, least):
-    """Few tasks, narrow intervals: refused below ten, and not right until some thirty."""
+    """Refused below ten. Of skewed values like these even a t interval of ten holds 93 %."""
     found = held("cost_mean", tasks, 3, 0.5, 1e6 * np.exp(0.125))
     assert found is None if least is None else found >= least
+
+
+def told_apart(metric, tasks, rng, where):
+    """A paired contrast of two arms whose tasks have half of their variance in common.
+
+    Returns:
+        The row, and the true difference.
+    """
+    shared = rng.normal(size=(tasks, 1))
+    if metric == "sr":
+        ours, theirs = (rng.random((tasks, SEEDS)) < 0.6 + 0.15 * np.tanh(shared) + by
+                        for by in (0.1, -0.1))  # fmt: skip
+        a, b = measured(ours, where), measured(theirs, where)
+        return _contrast(SR, "a", "b", a, b, where), 0.2
+    logs = [0.35 * (shared + rng.normal(size=(tasks, SEEDS))) for _ in "ab"]
+    ours, theirs = (np.rint(1e6 * by * np.exp(one)).astype(np.int64)
+                    for by, one in zip((1.0, 0.8), logs, strict=True))  # fmt: skip
+    one = METRICS[metric]
+    if metric == "cost_mean":
+        a, b = amount(one, ours, where), amount(one, theirs, where)
+        return _contrast(one, "a", "b", a, b, where), 0.2e6 * np.exp(0.35**2)
+    won = rng.random((2, tasks, SEEDS)) < 0.6
+    task = np.repeat(np.arange(tasks), SEEDS)
+    parts = [Sample(one, task, c.ravel(), w.ravel().astype(np.int64))
+             for c, w in zip((ours, theirs), won, strict=True)]  # fmt: skip
+    both = [Measured(p, point(p), resample([p], where.counts)[0]) for p in parts]
+    return _contrast(one, "a", "b", *both, where), 0.2e6 * np.exp(0.35**2) / 0.6
+
+
+@pytest.mark.parametrize("tasks", [12, 20, 30])
+@pytest.mark.parametrize("metric", ["sr", "cost_mean", "cps"])
+def test_differences_of_few_tasks_are_covered(metric, tasks):
+    """Plain percentiles hold 0.90 to 0.94 here; 1.4 points are twice the simulation's error."""
+    rng, where = np.random.default_rng([tasks, len(metric)]), setting(tasks)
+    found = [told_apart(metric, tasks, rng, where) for _ in range(REPEATS)]
+    shown = [(row, truth) for row, truth in found if row.low is not None]
+    assert len(shown) > REPEATS / 2
+    held = sum(row.low <= truth <= row.high for row, truth in shown) / len(shown)
+    assert held >= 0.93 - 0.014
 
 
 def covered(tasks, share, icc):

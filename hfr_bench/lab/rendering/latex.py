@@ -1,8 +1,8 @@
 r"""A report's tables A, B and C as LaTeX, to be taken into a paper with `\input`.
 
 A fragment: it needs the packages `booktabs` and `graphicx`, and no others. The cells are those of
-`tables.py`. Every caption carries the origin and, where the experiment is smaller than the protocol
-asks, says so: a table that is cut out of its paper still tells what it is.
+`tables.py`. Every caption carries the origin, how its intervals were made and, where the experiment
+is smaller than the protocol asks, says so: a table cut out of its paper still tells what it is.
 """
 
 import re
@@ -10,8 +10,8 @@ from collections.abc import Iterable, Sequence
 
 from hfr_bench.lab.rendering import tables
 from hfr_bench.lab.rendering.cells import Cell, Table, flat, yardsticks
-from hfr_bench.lab.rendering.render import hypotheses, verdict
-from hfr_bench.lab.rendering.tables_confirm import tests
+from hfr_bench.lab.rendering.render import hypotheses, intervals, verdict
+from hfr_bench.lab.rendering.tables_confirm import anytime, tests
 from hfr_bench.lab.rendering.tables_reviewed import reviewed
 from hfr_bench.model.report import POOLED, Report
 
@@ -52,15 +52,15 @@ def escaped(text: str) -> str:
 
 def to_latex(report: Report) -> str:
     """Claims, tables A, B, C, differences, ratings: floats; equal reports give equal bytes."""
-    shown = [
+    bootstrapped = [
         hypotheses(report),
         tests(report),
         tables.ability(report),
         tables.recovery(report, POOLED),
         *tables.safety(report, POOLED),
         tables.differences(report, None),
-        *reviewed(report.review),
     ]
+    other = [anytime(report), *reviewed(report.review)]
     about = (
         f"{report.title} ({report.origin.value})",
         verdict(report),
@@ -68,7 +68,9 @@ def to_latex(report: Report) -> str:
         f"made by hfr-bench {report.harness_version}; needs {_PACKAGES}",
     )
     parts = ["\n".join(f"% {_comment(line)}" for line in about)]
-    parts += [_float(report, table) for table in shown if table is not None]
+    by = f"Intervals: {intervals(report)}."
+    parts += [_float(report, table, by) for table in bootstrapped if table is not None]
+    parts += [_float(report, table) for table in other if table is not None]
     return "\n\n".join(parts) + "\n"
 
 
@@ -76,9 +78,11 @@ def _comment(text: str) -> str:
     return " ".join(text.split())
 
 
-def _float(report: Report, table: Table) -> str:
+def _float(report: Report, table: Table, by: str = "") -> str:
+    """`by`: how its intervals were made, where they are the report's."""
     name, *labels = table.title.split(" | ")
-    caption = f"{escaped(name)} \\textbf{{({escaped('; '.join(labels))})}}. {escaped(table.legend)}"
+    legend = escaped(f"{table.legend} {by}".strip())
+    caption = f"{escaped(name)} \\textbf{{({escaped('; '.join(labels))})}}. {legend}"
     if not (report.valid and report.complete):
         caption += f" \\textbf{{{escaped(verdict(report))}}}"
     shape = "l" * table.left + "r" * (len(table.header) - table.left)

@@ -38,6 +38,7 @@ from hfr_bench.lab.rendering.tables_mixes import mixes
 from hfr_bench.lab.rendering.tables_reviewed import csv_rows, reviewed
 from hfr_bench.model.report import POOLED, HypothesisRow, Report
 from hfr_bench.model.terms import Origin
+from hfr_bench.stats.exact import FEW
 from hfr_bench.stats.metrics import METRICS
 
 # The headline's metrics and column names. Giving up must not win: success, clean success and
@@ -65,6 +66,11 @@ PAIRING = (
 ORDER = (
     "Read success, clean success and harm before safe completion (Table C): an arm that gives up "
     "early completes safely and achieves nothing."
+)
+DRAWN = (
+    "Intervals that are not exact are percentiles of resampled tasks (cohorts, where registered). "
+    "Of few, these would lie too close together; they are read as far out as a t interval asks "
+    "(expanded percentiles: of 10 those of 98.3 % for 95 %, of 30 of 96.2 %, of 200 of 95.2 %)."
 )
 COUNTS = (
     "k/n counts events: 0/63 with ≤ 46.4 means that none was seen, and that up to 46.4 per 1000 "
@@ -111,7 +117,7 @@ def facts(report: Report) -> tuple[tuple[str, str], ...]:
         ("controls", f"{report.control_trials} further control trials"),
         ("dropped", f"{report.groups_dropped} pair groups"),
         ("baseline", report.baseline),
-        ("intervals", f"{report.level:.0%}, {report.resamples} resamples of {_drawn(report)}"),
+        ("intervals", intervals(report)),
         *_look(report),
         ("prereg", report.prereg_digest[:16]),
         ("traces", report.traces_digest[:16]),
@@ -134,9 +140,20 @@ def _profiles(report: Report) -> str:
     return "fault rates " + ", ".join(f"{rate * 100:.3g}" for rate in report.rates) + " %"
 
 
-def _drawn(report: Report) -> str:
-    """The unit of all intervals; how many there are, where it is not the task."""
-    return f"{report.unit}s (n = {report.units})" if report.units else "tasks"
+def intervals(report: Report) -> str:
+    """How a bootstrap interval was made: level, resamples, units, and which percentiles it is."""
+    level, units = share_of(report.level), report.units or report.tasks
+    if units < FEW:
+        return f"{level}, exact ones only: fewer than {FEW} {report.unit}s"
+    made = f"{level}, {report.resamples} resamples of {units} {report.unit}s with their trials"
+    read_at = f"; percentiles expanded to {share_of(report.read_at)}" if report.read_at else ""
+    return made + read_at
+
+
+def share_of(level: float) -> str:
+    """A level in percent, without needless digits: 95 %, 98.3 %, 99.98 % (never 100 %)."""
+    digits = next(n for n in range(1, 12) if n == 11 or round(level * 100, n) < 100)
+    return f"{round(level * 100, digits):.{digits}f}".rstrip("0").rstrip(".") + " %"
 
 
 def _brief_place(place: str) -> str:
@@ -149,12 +166,11 @@ def brief_facts(report: Report) -> tuple[tuple[str, str], ...]:
     size = f"{report.tasks} tasks x {report.seeds} seed(s) x {_profiles(report)}"
     dropped = f"; {report.groups_dropped} pair groups dropped" if report.groups_dropped else ""
     digests = f"prereg {report.prereg_digest[:12]}, traces {report.traces_digest[:12]}"
-    intervals = f"{report.level:.0%}, {report.resamples}"
     return (
         ("verdict", verdict(report) + dropped),
         ("size", f"{size} x {len(report.arms)} arms, {report.control_trials} control trials"),
         ("equipment", _equipment(report)),
-        ("intervals", f"{intervals} resamples of {_drawn(report)}, with their trials"),
+        ("intervals", intervals(report)),
         *_look(report),
         ("made from", f"{digests}, harness {report.harness_version}"),
         ("tools in", ", ".join(_brief_place(place) for place in report.ran_in) or "-"),
@@ -172,7 +188,8 @@ def _equipment(report: Report) -> str:
 def guide(report: Report) -> tuple[str, ...]:
     """How to read it, in a few sentences; then each metric's name spelled out."""
     rehearsal = [REHEARSAL] if report.origin is Origin.REHEARSAL else []
-    return (PAIRING, ORDER, COUNTS, *rehearsal, *(f"{name}: {text}" for name, text in columns()))
+    named = (f"{name}: {text}" for name, text in columns())
+    return (PAIRING, ORDER, COUNTS, DRAWN, *rehearsal, *named)
 
 
 def columns() -> tuple[tuple[str, str], ...]:
@@ -310,6 +327,9 @@ def to_csv(report: Report) -> str:
     out = io.StringIO()
     writer = csv.DictWriter(out, COLUMNS, restval="", lineterminator="\n")
     writer.writeheader()
+    made = {"value": report.read_at or "", "n": report.units or report.tasks}
+    made |= {"metric": "read_at", "note": intervals(report)}
+    writer.writerow({"origin": report.origin.value, "row": "intervals"} | made)
     for estimate in report.estimates:
         fields = estimate.model_dump(exclude={"v"})
         writer.writerow({"origin": report.origin.value, "row": "estimate"} | fields)

@@ -9,6 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from hfr_bench.lab.rendering.latex import escaped, to_latex
+from hfr_bench.model.anytime import AnytimeRow
 from hfr_bench.model.report import HypothesisRow
 
 TEX = shutil.which("pdflatex")
@@ -24,16 +25,31 @@ def claimed(report):
         pool="rates>0", difference=-0.05, low=-0.1, high=0.02, verdict="not supported",
         why="interval includes 0", test="sign-flip", p=0.5, p_adjusted=1.0,
     )  # fmt: skip
-    return report.model_copy(update={"hypotheses": (row,)})
+    always = AnytimeRow(id="H_1", tasks=30, of=30, difference=-0.05, low=-0.4, high=0.31)
+    return report.model_copy(update={"hypotheses": (row,), "anytime": (always,)})
 
 
 def test_every_table_tells_its_origin_and_size(claimed):
     text = to_latex(claimed)
     captions = re.findall(r"\\caption\{(.*)\}$", text, re.MULTILINE)
-    assert len(captions) == text.count(r"\begin{table}") == 7
+    assert len(captions) == text.count(r"\begin{table}") == 8
     for caption in captions:
         assert r"\textbf{(rehearsal; below protocol (n \textless{} 200))}" in caption
-    assert len(set(re.findall(r"\\label\{(.*)\}", text))) == 7
+    assert len(set(re.findall(r"\\label\{(.*)\}", text))) == 8
+
+
+def test_captions_tell_how_their_intervals_were_made(claimed):
+    captions = re.findall(r"\\caption\{(.*)\}$", to_latex(claimed), re.MULTILINE)
+    by = r"Intervals: 95 \%, 200 resamples of 30 tasks with their trials; percentiles expanded to"
+    *made, always = captions
+    assert all(by in caption for caption in made)
+    assert by not in always
+
+
+def test_claims_have_their_p_and_their_bounds_at_any_time(claimed):
+    text = to_latex(claimed)
+    assert "0.500 & 1.000" in text
+    assert r"\ensuremath{-}5.0 {\footnotesize [\ensuremath{-}40.0, 31.0]} & no & - " in text
 
 
 def test_success_and_harm_stand_before_safe_completion(claimed):
@@ -81,7 +97,9 @@ def test_equal_reports_give_equal_bytes(claimed):
 @pytest.mark.skipif(TEX is None, reason="no pdflatex: install texlive-latex-recommended")
 def test_it_compiles(claimed, tmp_path):
     row = claimed.hypotheses[0].model_copy(update={"id": NASTY, "why": NASTY})
-    text = to_latex(claimed.model_copy(update={"title": NASTY, "hypotheses": (row,)}))
+    always = claimed.anytime[0].model_copy(update={"id": NASTY})
+    fields = {"title": NASTY, "hypotheses": (row,), "anytime": (always,)}
+    text = to_latex(claimed.model_copy(update=fields))
     (tmp_path / "paper.tex").write_text(DOCUMENT % f"\n{text}\n")
     done = subprocess.run(
         [str(TEX), "-interaction=nonstopmode", "-halt-on-error", "-no-shell-escape", "paper.tex"],

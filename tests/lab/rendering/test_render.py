@@ -13,6 +13,8 @@ from hfr_bench.lab.rendering.render import (
     COLUMNS,
     FIRST_PAGE,
     HEADLINE,
+    intervals,
+    share_of,
     summary,
     to_csv,
     to_json,
@@ -41,6 +43,33 @@ def report(tmp_path_factory):
     plan = planned(arms, tasks=30, rates=rates, faults=some_faults, hypotheses=(CLAIM,))
     write_all(folder, plan)
     return analyse(plan.prereg, plan.lock, plan.rows, Store(folder), plan.schedule, KINDS)
+
+
+def test_how_intervals_were_made_is_told_in_every_format(report):
+    told = "95 %, 200 resamples of 30 tasks with their trials; percentiles expanded to 96.2 %"
+    assert intervals(report) == told
+    assert told in text(report)
+    assert told in to_markdown(report)
+    (row,) = [
+        row for row in csv.DictReader(io.StringIO(to_csv(report))) if row["row"] == "intervals"
+    ]
+    assert (row["note"], row["n"], float(row["value"])) == (told, "30", report.read_at)
+    few = report.model_copy(update={"tasks": 9})
+    assert intervals(few) == "95 %, exact ones only: fewer than 10 tasks"
+
+
+@pytest.mark.parametrize(
+    ("level", "told"),
+    [
+        (0.95, "95 %"),
+        (0.98291, "98.3 %"),
+        (0.9, "90 %"),
+        (0.99979, "99.98 %"),
+        (0.99999, "99.999 %"),
+    ],
+)
+def test_a_level_is_never_rounded_to_certainty(level, told):
+    assert share_of(level) == told
 
 
 def text(report, width=WIDTH, full=False, **options):
@@ -208,7 +237,7 @@ def test_csv_has_a_row_for_every_number(report):
     told += (report.deviations, report.anytime)
     of_arms = {"organic": 2, "void": 1, "void bounds": 2}
     arms = sum(of_arms.values()) * len(report.arms)
-    assert len(rows) == sum(len(part) for part in told) + arms
+    assert len(rows) == sum(len(part) for part in told) + arms + 1  # how intervals were made
     for name, count in of_arms.items():
         assert sum(row["row"] == name for row in rows) == count * len(report.arms)
     counted = {"estimate", "difference", "hypothesis"}
