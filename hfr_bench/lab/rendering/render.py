@@ -327,9 +327,6 @@ def to_csv(report: Report) -> str:
     out = io.StringIO()
     writer = csv.DictWriter(out, COLUMNS, restval="", lineterminator="\n")
     writer.writeheader()
-    made = {"value": report.read_at or "", "n": report.units or report.tasks}
-    made |= {"metric": "read_at", "note": intervals(report)}
-    writer.writerow({"origin": report.origin.value, "row": "intervals"} | made)
     for estimate in report.estimates:
         fields = estimate.model_dump(exclude={"v"})
         writer.writerow({"origin": report.origin.value, "row": "estimate"} | fields)
@@ -341,6 +338,9 @@ def to_csv(report: Report) -> str:
         writer.writerow({"origin": report.origin.value} | line)
     for line in deviating(report):
         writer.writerow({"origin": report.origin.value} | line)
+    made = {"value": report.read_at or "", "n": report.units or report.tasks}
+    made |= {"metric": "read_at", "note": intervals(report)}
+    writer.writerow({"origin": report.origin.value, "row": "intervals"} | made)
     for bounds in always(report):
         writer.writerow({"origin": report.origin.value} | bounds)
     for rated in csv_rows(report.review):
