@@ -1,7 +1,7 @@
 """Secrets in layouts that no list of forms has: broken over lines, spaced, reversed, packed.
 
     data -> without all but letters and digits, in small letters -> the secret, its reverse, its
-            hexadecimal and base64 forms, treated alike
+            hexadecimal and base64 forms, treated alike; its first and its last half
          -> what is gzip or zlib within base64, unpacked -> looked through again
 
 Letters and digits of a secret must be many and mixed, or ordinary words would be taken for it.
@@ -51,7 +51,13 @@ class Folded:
             codes = [form % sign for form in (b"u%04x", b"x%02x") for sign in raw]
             spelt = b"".join(codes[: len(raw)]), b"".join(codes[len(raw) :])
             forms = (core, core[::-1], raw.hex().encode(), *spelt, *map(folded, packed))
+            forms += tuple(filter(_telling, (core[: -(-len(core) // 2)], core[len(core) // 2 :])))
             self.needles = tuple(dict.fromkeys(form for form in forms if len(form) >= CORE_MIN))
+
+
+def _telling(half: bytes) -> bool:
+    """Whether half a secret (in whatever two it is cut, one half is whole) is nothing common."""
+    return len(half) >= CORE_MIN and not half.isalpha() and not half.isdigit()
 
 
 def found(secrets: Iterable[Folded], data: bytes) -> Iterator[tuple[str, int]]:

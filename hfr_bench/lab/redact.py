@@ -9,57 +9,76 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from hfr_bench.lab.scan import SHORTEST
+from hfr_bench.lab.folding import CORE_MIN
+from hfr_bench.lab.scan import Loose, secrets
 
 # Order matters: what holds another pattern in it comes first.
 _PATTERNS: tuple[tuple[str, re.Pattern[str]], ...] = (
     (
         "private key",
         re.compile(
-            r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)", re.S
+            r"-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----"
+            r".*?(?:-----END [A-Z ]*PRIVATE KEY(?: BLOCK)?-----|\Z)",
+            re.S,
         ),
     ),
-    ("token", re.compile(r"eyJ[\w-]{8,}\.eyJ[\w-]{8,}(?:\.[\w-]*)?")),
+    ("token", re.compile(r"eyJ[\w-]{8,}\.e(?:yJ|30)[\w-]*(?:\.[\w-]*)?")),
     ("token", re.compile(r"(?i)\b(?:bearer|basic)\s+[\w~+/.=-]{8,}")),
     (
         "token",
         re.compile(
             r"(?:gh[pousr]_|github_pat_|glpat-|xox[abeoprs]-|hf_|gsk_|npm_|pypi-)[\w-]{8,}"
             r"|(?<![A-Za-z0-9])A[KS]IA[A-Z0-9]{12,}|AIza[\w-]{30,}"
+            r"|(?<![A-Za-z0-9])(?:xai-[\w-]{20,}|SG\.[\w-]{8,}\.[\w-]{8,})"
+            r"|hooks\.slack\.com/services/[\w/-]+"
         ),
     ),
     ("key", re.compile(r"(?<![A-Za-z0-9])[srp]k[-_][\w-]{12,}")),
     (
         "secret",
         re.compile(
-            r"(?i)\b(?:api[-_ ]?key|access[-_ ]?key|secret|token|password|passwd|passphrase"
-            r"|authorization)[\"']?\s*[:=]\s*[\"']?[^\s\"',;&]{4,}"
+            r"(?i)(?:(?:api|access|account|private)[-_ ]?key|secret|token|passw(?:or)?d|passphrase"
+            r"|authorization)[\"'\\]*\s*[:=]\s*"
+            r"(?:\"[^\"\n]{4,}(?=\")|'[^'\n]{4,}(?=')|[\"'\\]*[^\s\"',;&]{4,})"
         ),
     ),
+    ("secret", re.compile(r"(?<=://)[^\s/@:\"'<>\\]*:[^\s/@\"'<>\\]+(?=@)")),
     ("e-mail", re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")),
 )
 # Digits of a payment card, together or in groups; the check digit decides.
 _CARD = re.compile(r"(?<![\w.])\d(?:[ -]?\d){12,18}(?![\w.])")
-_SECRET_NAME = re.compile(r"(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIALS?)$", re.I)
+
+
+class Exact:
+    """Takes the secrets of an environment out of text: each form, and other layouts of them."""
+
+    def __init__(self, environ: Mapping[str, str]) -> None:
+        forms = {form.decode(errors="surrogateescape") for _, fs in secrets(environ) for form in fs}
+        self._forms = sorted(forms, key=len, reverse=True)  # what holds another comes first
+        self._loose = Loose(environ) if forms else None
+
+    def text(self, text: str) -> str:
+        """The text without them; a text that holds one in pieces goes as a whole."""
+        for form in self._forms:
+            text = text.replace(form, "[secret]")
+        if self._loose and len(text) >= CORE_MIN and self._loose.holds(text):
+            return "[secret]"
+        return text
 
 
 class Redactor:
     """Replaces what looks like a secret or a person's data by `[what it was]`.
 
-    `environ`: also the values of names like OPENAI_API_KEY, wherever they occur.
+    `environ`: also the values of names like OPENAI_API_KEY, wherever and in whatever form they
+    occur (`lab.scan`, `lab.folding`).
     """
 
     def __init__(self, environ: Mapping[str, str] | None = None) -> None:
-        self._values = tuple(
-            value.strip()
-            for name, value in sorted((environ or {}).items())
-            if _SECRET_NAME.search(name) and len(value.strip()) >= SHORTEST
-        )
+        self._exact = Exact(environ or {})
 
     def text(self, text: str) -> str:
         """The text without them; text that holds none comes back as it is."""
-        for value in self._values:
-            text = text.replace(value, "[secret]")
+        text = self._exact.text(text)
         for word, pattern in _PATTERNS:
             text = pattern.sub(f"[{word}]", text)
         return _CARD.sub(_card, text)

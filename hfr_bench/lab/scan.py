@@ -12,17 +12,43 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 from hfr_bench.lab.folding import Folded, found, unpacked
 
 SHORTEST = 8
 """Values of the environment that are shorter than this are no secrets worth the name."""
 
-# Names under which a program is given a secret.
-_SECRET = re.compile(r"(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIALS?)$", re.I)
+# Names under which a program is given a secret, also one of several ($OPENAI_API_KEY_2).
+_SECRET = re.compile(
+    r"(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIALS?|_PASS|_PWD|_PAT)(?:_?\d+)?$", re.I
+)
+# A value of any name may be a URL with a password in it ($DATABASE_URL, $HTTPS_PROXY).
+_IN_URL = re.compile(r"://[^\s/@:]*:([^\s/@]+)@")
 # Host names that say nothing, and words of two or three letters, are everywhere in prose.
 _HOST_SHORTEST = 5
+
+_NAMED = (
+    r"(?i)(?:passw(?:or)?d|passphrase|secret|auth[-_ ]?token"
+    r"|(?:api|access|account|private)[-_ ]?key)"
+    r"[\"'\\]*\s*[:=]\s*[\"'\\]*"
+    r"(?=[^\s\"',;&\\]*[0-9])(?=[^\s\"',;&\\]*[a-z])[^\s\"',;&\\\[\]]{8,}"
+)
+"""`password=...`: what is all letters or all digits may be a word or a length."""
+
+_HEADER = (
+    r"(?i:bearer|authorization[\"'\\]*: ?[\"'\\]*basic) "
+    r"(?=[A-Za-z_~+/.-]*[0-9])[A-Za-z0-9_~+/.=-]{20,}"
+)
+
+# Parts of these names as they are written; `key` alone is on every line of a trace.
+_NAMES = (
+    *(b"assw", b"ASSW", b"assphrase", b"ASSPHRASE", b"ecret", b"ECRET"),
+    *(b"uth_token", b"uth-token", b"uthToken", b"UTH_TOKEN"),
+    *(b"pi_key", b"pi-key", b"pi key", b"piKey", b"PI_KEY", b"PI key"),
+    *(b"ccess_key", b"ccess-key", b"ccess key", b"ccessKey", b"CCESS_KEY"),
+    *(b"ccountKey", b"ccount_key", b"CCOUNT_KEY", b"rivate_key", b"rivateKey", b"RIVATE_KEY"),
+)
 
 # Rule -> literals of which one must be there (found at memory speed), and the format.
 _FORMATS: Mapping[str, tuple[tuple[bytes, ...], str]] = {
@@ -44,11 +70,22 @@ _FORMATS: Mapping[str, tuple[tuple[bytes, ...], str]] = {
         (b"pypi-AgE", b"npm_"),
         r"(?:pypi-AgE[A-Za-z0-9_-]{30,}|(?<![A-Za-z0-9])npm_[A-Za-z0-9]{36})",
     ),
-    "a JSON web token": ((b"eyJ",), r"eyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[\w-]{10,}"),
-    "a private key": ((b"PRIVATE KEY-----",), r"-----BEGIN [A-Z ]*PRIVATE KEY-----"),
+    "an xAI key": ((b"xai-",), r"(?<![A-Za-z0-9])xai-[A-Za-z0-9]{40,}"),
+    "a SendGrid key": ((b"SG.",), r"(?<![A-Za-z0-9])SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}"),
+    "a Slack webhook": (
+        (b"hooks.slack",),
+        r"hooks\.slack\.com/services/[A-Z0-9]+/[A-Z0-9]+/\w{16,}",
+    ),
+    "a JSON web token": ((b"eyJ",), r"eyJ[A-Za-z0-9_-]{10,}\.e(?:yJ|30)[A-Za-z0-9_-]*\.[\w-]{10,}"),
+    "a private key": ((b"PRIVATE KEY",), r"-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----"),
+    "a password in a URL": ((b"://",), r"://[^\s/@:\"'<>\\]*:[^\s/@\"'<>\\\[\]]{3,}@"),
+    "a named secret": (
+        _NAMES,
+        _NAMED,
+    ),
     "an Authorization header": (
-        (b"earer ", b"EARER "),
-        r"(?i:bearer) (?=[A-Za-z_~+/.-]*[0-9])[A-Za-z0-9_~+/.=-]{20,}",
+        (b"earer ", b"EARER ", b"asic ", b"ASIC "),
+        _HEADER,
     ),
 }
 
@@ -81,8 +118,8 @@ class Scanner:
         """Learn what to look for.
 
         Args:
-            environ: secrets are the values of names like OPENAI_API_KEY, also in their URL,
-                base64 and JSON forms.
+            environ: secrets are the values of names like OPENAI_API_KEY, and passwords in URLs,
+                also in their URL, base64 and JSON forms.
             folders: no path may begin with one of them; none = paths and host are not looked for.
             host: this machine's name; None asks it.
         """
@@ -135,8 +172,11 @@ class Loose:
 def _given(environ: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """The secrets of the environment: names and values."""
     for name, value in sorted(environ.items()):
-        if _SECRET.search(name) and len(value.strip()) >= SHORTEST:
-            yield name, value.strip()
+        if _SECRET.search(name):
+            found = [value.strip()]
+        else:
+            found = [form for part in _IN_URL.findall(value) for form in {part, unquote(part)}]
+        yield from ((name, secret) for secret in found if len(secret) >= SHORTEST)
 
 
 def _rule_of(name: str) -> str:

@@ -83,6 +83,18 @@ def test_a_packed_bomb_is_not_unpacked_whole():
     assert (line, len(inner)) == (2, 1024**2)
 
 
+@given(st.integers(0, 30))
+def test_one_half_is_whole_wherever_it_is_split_over_two_fields(at):
+    secret = "sk-a1B2c3D4e5F6g7H8i9J0k1L2m3N4o"
+    text = json.dumps({"user": secret[:at], "said": secret[at:]})
+    assert [hit.rule for hit in Scanner({"MY_API_KEY": secret}).scan("f", text.encode())]
+
+
+def test_half_a_secret_that_is_a_word_is_not_looked_for():
+    secret = "developmentserver" + "0123456789abcdef!"
+    assert not list(Scanner({"MY_API_KEY": secret}).scan("f", b"a developmentserver"))
+
+
 def test_what_nobody_finds():
     """Said in docs/bundle.md: a cipher, a checksum, a part of it."""
     scanner = Scanner({"MY_API_KEY": SECRET})

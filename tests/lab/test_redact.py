@@ -1,5 +1,7 @@
 """Nothing that the bundle's scanner knows gets past the redactor, and plain text is left alone."""
 
+import base64
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -21,9 +23,14 @@ SAMPLES = {
     "a registry token": "npm" + "_" + (LETTERS + DIGITS)[:36],
     "a JSON web token": ".".join(["eyJ" + LETTERS, "eyJ" + LETTERS, LETTERS]),
     "a private key": "-----BEGIN RSA " + "PRIVATE KEY-----\nMIIB\n-----END RSA PRIVATE KEY-----",
+    "an xAI key": "xai" + "-" + LETTERS + DIGITS,
+    "a SendGrid key": "SG" + "." + LETTERS[:22] + "." + LETTERS,
+    "a Slack webhook": "https://hooks.slack" + ".com/services/T0000/B0000/" + LETTERS,
+    "a password in a URL": "postgres://somebody:" + "hunter22@localhost/db",
+    "a named secret": "aws_secret_access_key=" + "a1B2/" * 8,
     "an Authorization header": "Authorization: " + "Bearer " + "0" + LETTERS,
 }
-KEY = "correct-horse-battery"
+KEY = "correct-h0rse-battery"
 
 
 def test_there_is_a_sample_of_every_rule() -> None:
@@ -51,6 +58,9 @@ def test_what_the_scanner_finds_the_redactor_takes_out(rule: str) -> None:
         ('{"api_key": "abcd1234"}', '{"[secret]"}'),
         ("https://x/?token=abcdef&y=1", "https://x/?[secret]&y=1"),
         ("password=hunter22 wrong", "[secret] wrong"),
+        ('{"password": "correct horse"}', '{"[secret]"}'),
+        ("SecretAccessKey: abcdefgh", "Secret[secret]"),
+        ("http://u:p@localhost/x", "http://[secret]@localhost/x"),
         ("basic " + "dXNlcjpwYXNz" + "d29yZA==", "[token]"),
     ],
 )
@@ -80,6 +90,18 @@ def test_values_of_the_environment_are_taken_out_wherever_they_are() -> None:
     redactor = Redactor({"MY_API_KEY": KEY, "HOME": "/home/somebody", "X_TOKEN": "short"})
     assert redactor.text(f"with {KEY}!") == "with [secret]!"
     assert redactor.text("/home/somebody is short") == "/home/somebody is short"
+
+
+@pytest.mark.parametrize(
+    "form",
+    [KEY.encode().hex(), base64.b64encode(KEY.encode()).decode(), KEY[::-1], " ".join(KEY)],
+    ids=["hexadecimal", "base64", "reversed", "spaced"],
+)
+def test_values_of_the_environment_are_taken_out_in_every_form(form: str) -> None:
+    """An export or an inbox shows them as little as a bundle does."""
+    clean = Redactor({"MY_API_KEY": KEY}).text(f"it said {form}")
+    assert form.strip("=") not in clean
+    assert "[secret]" in clean
 
 
 def test_values_are_redacted_all_the_way_down() -> None:

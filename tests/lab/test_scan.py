@@ -33,6 +33,19 @@ def test_a_secret_of_the_environment_is_found_in_every_form(name, form):
     assert rules(f"one\ntwo {form} three\n".encode(), scanner) == [(2, f"the value of ${name}")]
 
 
+@pytest.mark.parametrize("name", ["OPENAI_API_KEY_2", "SMTP_PASS", "MYSQL_PWD", "GITHUB_PAT"])
+def test_names_that_secrets_also_have(name):
+    assert rules(SECRET.encode(), Scanner({name: SECRET})) == [(1, f"the value of ${name}")]
+
+
+def test_a_password_in_a_url_of_the_environment_is_a_secret():
+    environ = {"DATABASE_URL": "postgres://somebody:se%2Fcret-123@db/x", "PWD": "/home/somebody"}
+    for form in ("se%2Fcret-123", "se/cret-123", b"se/cret-123".hex()):
+        found = rules(f"with {form} in it".encode(), Scanner(environ))
+        assert found == [(1, "the value of $DATABASE_URL")]
+    assert not rules(b"somebody at db, in /home/somebody", Scanner(environ))
+
+
 def test_other_variables_and_short_values_are_no_secrets():
     environ = {"HOME": "/home/someone", "TOKENIZERS_PARALLELISM": "false!!!", "A_TOKEN": "short"}
     assert not rules(b"/home/someone false!!! short", Scanner(environ))
@@ -55,6 +68,17 @@ KEYS = {
     "npm": "npm" + "_" + "a1B2" * 9,
     "JWT": "eyJ" + "hbGciOiJIUzI1.eyJ" + "zdWIiOiIxMjM0.abcdefghijk",
     "private key": "-----BEGIN " + "RSA PRIVATE KEY-----",
+    "JWT of nothing": "eyJ" + "hbGciOiJIUzI1NiJ9.e30.abcdefghijk",
+    "PGP": "-----BEGIN PGP " + "PRIVATE KEY BLOCK-----",
+    "xAI": "xai" + "-" + "a1B2" * 12,
+    "SendGrid": "SG" + ".a1B2c3D4e5F6g7H8.a1B2c3D4e5F6g7H8",
+    "Slack webhook": "https://hooks.slack" + ".com/services/T0/B0/a1B2c3D4e5F6g7H8",
+    "URL": "https://deploy:" + "hunter2pass@localhost/",
+    "URL without a name": "redis://:" + "hunter2pass@cache:6379",
+    "password": "password=" + "Tr0ub4dor-and-3",
+    "AWS secret": "aws_secret_access_key = " + "a1B2/" * 8,
+    "Azure": "AccountKey=" + "a1B2" * 8 + "==",
+    "basic": "Authorization: Basic " + "dXNlcjpwYXNzd29yZA1==",
     "header": "Authorization: Bearer " + "a1B2" * 8,
 }
 
@@ -72,6 +96,9 @@ def test_well_known_formats_are_found(name):
         "sha256:" + "0123456789abcdef" * 4,
         "a bearer of very bad news indeed, this one",
         "AKIAS and EYJAFJALLAJOKULL",
+        "password: {type: string, minLength: 12}",
+        "the api key: not set; secret=unknown; password: [16 characters, 0123456789abcdef]",
+        "https://host:8443/a@b and http://[::1]:80/x mailto:somebody@host",
     ],
 )
 def test_prose_and_digests_are_no_secrets(text):

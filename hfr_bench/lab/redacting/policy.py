@@ -17,9 +17,7 @@ from typing import Any, NamedTuple
 
 from hfr_bench import content
 from hfr_bench.errors import BadInputError
-from hfr_bench.lab.folding import CORE_MIN
-from hfr_bench.lab.redact import Redactor
-from hfr_bench.lab.scan import Loose, secrets
+from hfr_bench.lab.redact import Exact, Redactor
 
 PUBLISH = "publish.yaml"
 """suites/publish.yaml: suite -> texts, licence."""
@@ -114,9 +112,7 @@ class Censor:
     def __init__(self, environ: Mapping[str, str], key: bytes) -> None:
         self._key = key
         self._wide = Redactor()
-        self._loose = Loose(environ)
-        forms = {form.decode(errors="surrogateescape") for _, fs in secrets(environ) for form in fs}
-        self._forms = sorted(forms, key=len, reverse=True)  # what holds another comes first
+        self._exact = Exact(environ)
 
     def sign(self, text: str) -> str:
         """HMAC-SHA-256 of a text, hexadecimal."""
@@ -135,7 +131,7 @@ class Censor:
 
     def text(self, text: str, texts: Texts) -> tuple[str, str]:
         """A text as it may leave, and the rules that changed it ("" if none did)."""
-        made = self._exact(text)
+        made = self._exact.text(text)
         rules = [] if made == text else ["exact"]
         if texts is Texts.DIGEST and text:
             made = f"[{len(text)} characters, {self.sign(text)[:MARKED]}]"
@@ -144,11 +140,6 @@ class Censor:
             made = clean
             rules.append("pattern")
         return made, "+".join(rules)
-
-    def _exact(self, text: str) -> str:
-        for form in self._forms:
-            text = text.replace(form, "[secret]")
-        return "[secret]" if len(text) >= CORE_MIN and self._loose.holds(text) else text
 
     def _value(
         self, value: Any, field: str, pointer: str, texts: Texts, changed: list[Changed]
