@@ -294,18 +294,30 @@ def _schedules(
 ) -> Check:
     """Line by line what the draw gives again, and what the lock holds the digest of."""
     drawn = Counter(again)
-    lines: Counter[bytes] = Counter()
-    for path in (folder / SCHEDULES).glob("*.jsonl"):
-        lines.update(line for line in path.read_bytes().split(b"\n") if line)
+    files = {path: path.read_bytes() for path in sorted((folder / SCHEDULES).glob("*.jsonl"))}
+    lines = Counter(line for data in files.values() for line in data.split(b"\n") if line)
     other, lost = (lines - drawn).total(), (drawn - lines).total()
     wrong = [f"{other} of {lines.total()} are not what is drawn again"] if other else []
     wrong += [f"{lost} that are drawn again are not there"] if lost else []
+    place = {line: number for number, line in enumerate(again)}
+    wrong += [
+        f"{path.name}: its lines are not in the order in which they are drawn"
+        for path, data in files.items()
+        if not other and data != _in_order(data, place)
+    ]
     if frozen.book(folder).digest != frozen.lock.schedules_digest:
         wrong.append("they are not those that were frozen")
     generators = {cell.schedule.generator for cell in planned} - {frozen.lock.generator}
     wrong += [f"drawn by {frozen.lock.generator}, again by {name}" for name in sorted(generators)]
     fine = f"{lines.total()} schedules, byte for byte"
     return judge(2, "the schedules are drawn again alike", wrong, fine)
+
+
+def _in_order(data: bytes, place: Mapping[bytes, int]) -> bytes:
+    """A file of schedules as it is written. Raises KeyError for a line that has no place."""
+    return b"".join(
+        line + b"\n" for line in sorted(filter(None, data.split(b"\n")), key=place.__getitem__)
+    )
 
 
 def _plan(

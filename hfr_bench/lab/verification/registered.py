@@ -11,7 +11,7 @@ from itertools import pairwise
 from hfr_bench.errors import BadInputError
 from hfr_bench.faults import sampling
 from hfr_bench.lab.amending import Ancestor, after_data, lineage
-from hfr_bench.lab.register import LOCK, TOKEN
+from hfr_bench.lab.register import LOCK, TOKEN, check_hypotheses
 from hfr_bench.lab.sampling import told
 from hfr_bench.lab.verification.files import Work, judge
 from hfr_bench.model.bundle import Check
@@ -23,8 +23,11 @@ def registered(work: Work, prereg: Preregistration, lock: Lock) -> Iterator[Chec
     """Nothing for a registration that has none of these."""
     if lock.samples or any(chosen.sample for chosen in prereg.suites):
         yield _samples(prereg, lock)
-    if lock.claims:
-        yield _claims(prereg, lock)
+    if prereg.hypotheses:
+        claimable = _claimable(prereg)
+        yield claimable
+        if lock.claims and claimable.ok:
+            yield _claims(prereg, lock)
     if prereg.amendment is not None or lock.after_data:
         yield _amendment(work, prereg, lock)
     if (work.folder / TOKEN).is_file():
@@ -67,17 +70,32 @@ def _of(samples: tuple[SampleDrawn, ...], fine: list[str]) -> str:
     return f"{', '.join(fine)}, {strata} strata (what stratum a task is in is the maker's word)"
 
 
+def _claimable(prereg: Preregistration) -> Check:
+    """A lock that nobody's `freeze` wrote may hold claims that it refuses."""
+    title = "its claims are such as may be registered"
+    try:
+        check_hypotheses(prereg)
+    except BadInputError as error:
+        return Check(level=1, check=title, ok=False, detail=str(error))
+    return Check(level=1, check=title, ok=True, detail=f"{len(prereg.hypotheses)} hypotheses")
+
+
 def _claims(prereg: Preregistration, lock: Lock) -> Check:
     from hfr_bench.lab.powered import claims  # noqa: PLC0415 - scipy: whoever helps needs none
 
     again = claims(prereg, tuple(len(source.tasks) for source in lock.sources))
     wrong = [
-        f"{said.id}: {said.detectable}, worked out again {made.detectable}"
+        f"{said.id}: {_otherwise(said.model_dump(), made.model_dump())}"
         for said, made in zip(lock.claims, again, strict=False)
         if not _alike(said.model_dump(), made.model_dump())
     ]
     wrong += [] if len(again) == len(lock.claims) else ["other hypotheses than are registered"]
     return judge(1, "detectable effects are worked out again", wrong, f"{len(again)} hypotheses")
+
+
+def _otherwise(said: Mapping[str, object], made: Mapping[str, object]) -> str:
+    name = next(name for name in said if not _alike({name: said[name]}, made))
+    return f"{name} is {said[name]!r}, worked out again {made[name]!r}"
 
 
 def _alike(said: Mapping[str, object], made: Mapping[str, object]) -> bool:

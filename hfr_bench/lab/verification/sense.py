@@ -133,6 +133,8 @@ def ran(work: Work) -> Iterator[Check]:
     found = journal(work)
     closed = [line for line in found if line.end is not None]
     if not closed:
+        lacks = f"cannot be told: {RUN_LOG} holds no run that ended"
+        yield Check(level=2, check=title, ok=None, detail=lacks)
         return
     told, voids = sum(line.ran for line in closed), sum(line.voids for line in closed)
     there = len(work.seen)
@@ -140,6 +142,7 @@ def ran(work: Work) -> Iterator[Check]:
     void = sum(one.result is not None and one.result.void is not None for one in work.checked)
     whole = len(closed) * 2 == len(found)  # a run that was killed tells nothing of its trials
     wrong = [f"{there} trials are there, runs tell of {told}"] if whole and there > told else []
+    wrong += _endings(found)
     lost = []
     if told > there + kept:
         lost.append(f"runs tell of {told} trials, {there} are there")
@@ -150,6 +153,16 @@ def ran(work: Work) -> Iterator[Check]:
         yield Check(level=2, check=title, ok=None, detail="; ".join(lost))
         return
     yield judge(2, title, [*wrong, *lost], fine)
+
+
+def _endings(found: Sequence[Invocation]) -> Iterator[str]:
+    """A run is told when it begins and when it ends, in this order."""
+    begun = Counter[str]()
+    for number, line in enumerate(found, 1):
+        begun[line.owner] += 1 if line.end is None else -1
+        if begun[line.owner] < 0:
+            yield f"line {number} ends a run that no line before it began"
+            return
 
 
 def _left_out(work: Work) -> int:

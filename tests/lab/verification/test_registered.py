@@ -49,7 +49,7 @@ def test_what_has_none_of_it_is_not_checked(work):
 
 def test_a_true_lock_passes(work, frozen):
     found = told(work, *frozen)
-    assert [check.ok for check in found.values()] == [True, True]
+    assert [check.ok for check in found.values()] == [True, True, True]
     assert "4 of 9 tasks of shop" in found["the samples are drawn again alike"].detail
 
 
@@ -102,7 +102,9 @@ def test_effects_that_were_made_smaller(work, frozen):
     prereg, lock = frozen
     title = "detectable effects are worked out again"
     claim = lock.claims[0].model_copy(update={"detectable": 0.01})
-    assert "H1: 0.01" in wrong(work, prereg, lock.model_copy(update={"claims": (claim,)}), title)
+    assert "H1: detectable is 0.01" in wrong(
+        work, prereg, lock.model_copy(update={"claims": (claim,)}), title
+    )
     two = lock.model_copy(update={"claims": lock.claims * 2})
     assert "other hypotheses" in wrong(work, prereg, two, title)
 
