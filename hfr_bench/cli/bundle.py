@@ -28,6 +28,11 @@ from hfr_bench.lab.register import load
 )
 @click.option("--with-places", is_flag=True, help="Even with paths or the name of this machine.")
 @click.option(
+    "--with-named",
+    is_flag=True,
+    help="Even with text like `password=...`, as a benchmark's own code and pages have.",
+)
+@click.option(
     "--redact",
     "redacted",
     is_flag=True,
@@ -54,6 +59,7 @@ def bundle(
     output: Path,
     incomplete: bool,
     with_places: bool,
+    with_named: bool,
     redacted: bool,
     key: Path | None,
     with_cassettes: bool,
@@ -66,7 +72,7 @@ def bundle(
     suites = tuple(selection.suite for selection in experiment.prereg.suites)
     made_of = gather(experiment, place(sandbox, data_dir, suites, folder))
     made_of, kept = seeds.keep(made_of) if keep_seeds else (made_of, {})
-    scanner = this_machine(experiment, places=not with_places, kept=kept)
+    scanner = this_machine(experiment, places=not with_places, named=not with_named, kept=kept)
     if redacted and with_cassettes:
         raise click.UsageError(
             "--with-cassettes would bring the texts along that --redact leaves out"

@@ -220,8 +220,7 @@ def step_events(
         if not (begun and attempt == 1) and uniform(f"{onset}{attempt}") >= rate:
             continue
         key = f"{base}{attempt}"
-        if (made := known.get(key)) is None:
-            made = known[key] = _drawn(fitting, draw.takes_backup, key)
+        made = known.get(key) or known.setdefault(key, _drawn(fitting, draw.takes_backup, key))
         lasts, first = made.lasts, attempt
         if lasts.unit == "attempts":
             last = attempt + lasts.n - 1

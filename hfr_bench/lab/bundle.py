@@ -40,7 +40,7 @@ from hfr_bench.lab.rendering.pages import describe, environment, pages
 from hfr_bench.lab.review.summary import with_review
 from hfr_bench.lab.runlock import only_one
 from hfr_bench.lab.runlog import RUN_LOG
-from hfr_bench.lab.scan import Hit, Scanner
+from hfr_bench.lab.scan import NAMED, Hit, Scanner
 from hfr_bench.lab.store import Store
 from hfr_bench.lab.wire import Bench, Place
 from hfr_bench.model.bundle import Bundle, Chain, Content, TaskPoints
@@ -147,15 +147,20 @@ def bundle(
 
 
 def this_machine(
-    experiment: Experiment, *, places: bool = True, kept: Mapping[str, str] | None = None
+    experiment: Experiment,
+    *,
+    places: bool = True,
+    named: bool = True,
+    kept: Mapping[str, str] | None = None,
 ) -> Scanner:
     """Looks for this process's secrets and, with `places`, for paths and name of this machine.
 
-    `kept`: seeds by suite that the bundle does not tell.
+    `named`: as for Scanner. `kept`: seeds by suite that the bundle does not tell.
     """
     folders = (experiment.path, content.root(), Path.home())
     fake = {canary.NAME: canary.value(experiment.lock.prereg_digest)}
-    return Scanner(os.environ | fake | seeds.secrets(kept or {}), folders if places else ())
+    environ = os.environ | fake | seeds.secrets(kept or {})
+    return Scanner(environ, folders if places else (), named=named)
 
 
 def _says(experiment: Experiment, report: Report) -> Bundle:
@@ -245,6 +250,8 @@ def _write_all(write: Write, entries: Mapping[str, Entry], says: Bundle, scanner
     write(seal.STATEMENT, seal.canonical_file(seal.statement(says, digest)))
     if hits:
         more = f" and {len(hits) - _SHOWN} more" if len(hits) > _SHOWN else ""
+        if any(hit.rule in NAMED for hit in hits):
+            more += " (--with-named allows passwords that are the benchmark's own)"
         raise InvalidExperimentError(
             "nothing was bundled, for it would give away: "
             f"{'; '.join(str(hit) for hit in hits[:_SHOWN])}{more}"

@@ -79,15 +79,16 @@ _FORMATS: Mapping[str, tuple[tuple[bytes, ...], str]] = {
     "a JSON web token": ((b"eyJ",), r"eyJ[A-Za-z0-9_-]{10,}\.e(?:yJ|30)[A-Za-z0-9_-]*\.[\w-]{10,}"),
     "a private key": ((b"PRIVATE KEY",), r"-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----"),
     "a password in a URL": ((b"://",), r"://[^\s/@:\"'<>\\]*:[^\s/@\"'<>\\\[\]]{3,}@"),
-    "a named secret": (
-        _NAMES,
-        _NAMED,
-    ),
+    "a named secret": (_NAMES, _NAMED),
     "an Authorization header": (
         (b"earer ", b"EARER ", b"asic ", b"ASIC "),
         _HEADER,
     ),
 }
+
+
+NAMED = ("a named secret", "a password in a URL")
+"""Rules that a benchmark's own code, pages and test accounts may meet, too."""
 
 
 class Hit(NamedTuple):
@@ -113,7 +114,12 @@ class Scanner:
     """Scans bytes for known secrets, known formats, and names of this machine."""
 
     def __init__(
-        self, environ: Mapping[str, str], folders: Sequence[Path] = (), host: str | None = None
+        self,
+        environ: Mapping[str, str],
+        folders: Sequence[Path] = (),
+        host: str | None = None,
+        *,
+        named: bool = True,
     ) -> None:
         """Learn what to look for.
 
@@ -122,8 +128,10 @@ class Scanner:
                 also in their URL, base64 and JSON forms.
             folders: no path may begin with one of them; none = paths and host are not looked for.
             host: this machine's name; None asks it.
+            named: also for what only its name says is a secret (`NAMED`).
         """
-        self._rules = [*_values(environ), *_formats()]
+        formats = [rule for rule in _formats() if named or rule.name not in NAMED]
+        self._rules = [*_values(environ), *formats]
         self._folded = tuple(Folded(name, value) for name, value in _given(environ))
         if folders:
             self._rules += _places(folders, platform.node() if host is None else host)

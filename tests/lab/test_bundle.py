@@ -112,6 +112,15 @@ def test_a_path_of_this_machine_stops_it_unless_allowed(made, tmp_path):
     made.bundle(tmp_path / "b", scanner=allowed, drawn=False)
 
 
+def test_what_looks_like_a_password_stops_it_unless_allowed(made, tmp_path):
+    path = made.experiment.path / "prereg.yaml"
+    path.write_text(f"{path.read_text()}# {'password'}: admin1234\n")
+    with pytest.raises(InvalidExperimentError, match=r"a named secret \(--with-named"):
+        made.bundle(tmp_path / "b", scanner=this_machine(made.experiment), drawn=False)
+    allowed = this_machine(made.experiment, named=False)
+    made.bundle(tmp_path / "b", scanner=allowed, drawn=False)
+
+
 def test_an_incomplete_experiment_only_with_a_warning(made, tmp_path):
     next((made.experiment.path / "trials").glob("*/r1/hfr.jsonl")).unlink()
     with pytest.raises(InvalidExperimentError, match=r"INCOMPLETE.*--incomplete"):

@@ -120,3 +120,10 @@ def test_paths_and_the_name_of_this_machine_are_found_where_asked_for():
 def test_the_root_and_host_names_that_say_nothing_are_left_alone():
     assert not rules(b"http://localhost/vm", Scanner({}, [Path("/")], host="vm"))
     assert not rules(b"http://localhost/", Scanner({}, [Path("/")], host="localhost"))
+
+
+def test_what_only_its_name_says_is_a_secret_can_be_let_through():
+    scanner = Scanner({"A_KEY": SECRET}, named=False)
+    told = f"{KEYS['password']} postgres://me:pa55word@db\n{SECRET} {KEYS['GitHub']}"
+    found = [rule for _, rule in rules(told.encode(), scanner)]
+    assert found == ["the value of $A_KEY", "a GitHub token"]
