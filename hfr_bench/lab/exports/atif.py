@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from hfr_bench import __version__
 from hfr_bench.lab.exports.outline import Message, Outline, Step
+from hfr_bench.model.task import task_name
 from hfr_bench.model.terms import Channel
 
 VERSION: Final = "ATIF-v1.8"
@@ -50,7 +51,8 @@ def trajectory(trial: Outline) -> dict[str, Any]:
 
 
 def _opening(trial: Outline) -> dict[str, Any]:
-    text = f"[task {trial.started.suite}/{trial.started.task_id}: its text is not in the trace]"
+    name = task_name(trial.started.suite, trial.started.task_id)
+    text = f"[task {name}: its text is not in the trace]"
     return {"source": "system", "timestamp": trial.when(0), "message": text}
 
 

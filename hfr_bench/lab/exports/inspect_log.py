@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from hfr_bench import __version__
 from hfr_bench.lab.exports.outline import Call, Message, Outline, Step
+from hfr_bench.model.task import task_name
 from hfr_bench.model.terms import Channel
 
 SCORES: Final = ("goal_met", "official", "succeeded", "escalated", "duplicates", "harm")
@@ -53,7 +54,7 @@ def _placed(trials: Sequence[Outline]) -> Iterable[tuple[str, int, Outline]]:
     seeds = sorted({trial.started.seed for trial in trials})
     for trial in trials:
         one = trial.started
-        id_ = f"{one.suite}/{one.task_id}@{one.profile}"
+        id_ = f"{task_name(one.suite, one.task_id)}@{one.profile}"
         yield id_.replace("/", "_"), seeds.index(one.seed) + 1, trial
 
 
@@ -123,14 +124,14 @@ def _scores(trial: Outline) -> dict[str, Any]:
 def _head(id_: str, epoch: int, trial: Outline) -> dict[str, Any]:
     """What sample and summary have in common."""
     started = trial.started
-    usage = _usage(trial)
+    usage, name = _usage(trial), task_name(started.suite, started.task_id)
     working = trial.end_us / 1e6
     waited = (trial.result.injected_wait_us if trial.result else 0) / 1e6
     return {
         "id": id_,
         "epoch": epoch,
         "uuid": trial.trial_id,
-        "input": f"[task {started.suite}/{started.task_id}: its text is not in the trace]",
+        "input": f"[task {name}: its text is not in the trace]",
         "target": "",
         "scores": _scores(trial),
         "model_usage": usage,

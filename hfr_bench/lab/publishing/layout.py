@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from hfr_bench.errors import BadInputError, InvalidExperimentError
-from hfr_bench.lab import seal, seeds
+from hfr_bench.lab import runlog, seal, seeds
 from hfr_bench.lab.publishing import columns, linked, twin
 from hfr_bench.lab.publishing.card import RECORDS, card
 from hfr_bench.lab.publishing.checklist import Facts, Item, filled
@@ -141,7 +141,8 @@ def around(top: Path, how: How) -> Published:
         with (top / RECORDS).open("wb") as file:
             file.writelines(records(experiment, made_of, by))
         items = filled(Facts(experiment, report, redacted))
-        date = experiment.lock.frozen_at
+        date, runs = experiment.lock.frozen_at, runlog.lines(folder)
+        began = min((run.at for run in runs), default="")
         if how.twin:
             twin.write(experiment, top / twin.FOLDER)
     licence = how.licence or _common(redacted.texts)
@@ -149,7 +150,8 @@ def around(top: Path, how: How) -> Published:
     text = card(report, tables, items, licence=licence, manifest=digest, texts=redacted.texts)
     (top / "README.md").write_text(text, encoding="utf-8")
     (top / CHECKLIST).write_text(_checklist(items), encoding="utf-8")
-    about = linked.About(report.name, report.title, _about(report), date, licence, how.repo)
+    said = (report.name, report.title, _about(report))
+    about = linked.About(*said, date, licence, how.repo, began)
     link(top, about, tables)
     paths = sorted(path for path in top.rglob("*") if path.is_file())
     texts = [path for path in paths if path.suffix in _TEXTS and bundle not in path.parents]

@@ -27,6 +27,22 @@ _KINDS = {
     "BOOLEAN": "sc:Boolean",
     "DOUBLE": "sc:Float",
 }
+_FILES = {
+    "README.md": "The dataset's card.",
+    "CHECKLIST.md": "The paper's checklist of an experiment, filled in.",
+    "data/": "A table made of the traces; croissant.json types its columns.",
+    "data/records.jsonl": "The paper's record of a task, a line a trial.",
+    "bundle/": "A file of the bundle that `hfr-bench verify` checks.",
+    "bundle/MANIFEST.sha256": "The SHA-256 of every file of the bundle, its traces included.",
+    "bundle/prereg.yaml": "The registration.",
+    "bundle/prereg.lock.json": "What the registration was frozen to.",
+    "bundle/plan.jsonl": "The plan, a line a trial.",
+    "bundle/schedules/": "Fault schedules, drawn before the run; a line each.",
+    "bundle/content/": "A suite's manifest or its tools' recovery levels, for readers.",
+    "bundle/report.json": "Every number that came out.",
+    "bundle/run.jsonl": "When it was run, and how that ended.",
+    "twin/": "A synthetic experiment of the same shape.",
+}
 _SPDX = "https://spdx.org/licenses/"
 _CONTEXT: dict[str, Any] = {
     "@language": "en",
@@ -71,7 +87,10 @@ _CONTEXT: dict[str, Any] = {
 
 
 class About(NamedTuple):
-    """What both say of the whole. `date`: when it was frozen, ISO 8601. `licence`: an id."""
+    """What both say of the whole. `licence`: an id.
+
+    `date`, `ran`: when it was frozen, and when its first run began (or ""), ISO 8601.
+    """
 
     name: str
     title: str
@@ -79,6 +98,7 @@ class About(NamedTuple):
     date: str
     licence: str
     repo: str = ""
+    ran: str = ""
 
     @property
     def url(self) -> str:
@@ -187,6 +207,7 @@ def _root(about: About, files: Sequence[Held]) -> Iterator[Mapping[str, Any]]:
         "description": about.description,
         "datePublished": about.date,
         "license": {"@id": about.licence_url},
+        "publisher": {"@id": "#publisher"},
         "conformsTo": {"@id": "https://w3id.org/ro/wfrun/process/0.6"},
         "hasPart": [{"@id": held.name} for held in files] + [{"@id": "bundle/trials/"}],
         "mentions": {"@id": "#run"},
@@ -199,7 +220,7 @@ def _root(about: About, files: Sequence[Held]) -> Iterator[Mapping[str, Any]]:
     }
     yield {
         "@id": "https://w3id.org/ro/wfrun/process/0.6",
-        "@type": "CreativeWork",
+        "@type": ["CreativeWork", "Profile"],
         "name": "Process Run Crate",
         "version": "0.6",
     }
@@ -214,7 +235,7 @@ def _run(about: About, files: Sequence[Held]) -> Iterator[Mapping[str, Any]]:
         "@type": "CreateAction",
         "name": f"Run of {about.name}",
         "description": f"hfr-bench run, under the registration {about.name}",
-        "startTime": about.date,
+        **({"startTime": about.ran} if about.ran else {}),
         "instrument": {"@id": "#hfr-bench"},
         "agent": {"@id": "#publisher"},
         "object": [{"@id": name} for name in frozen if name in names],
@@ -225,9 +246,17 @@ def _run(about: About, files: Sequence[Held]) -> Iterator[Mapping[str, Any]]:
         "@type": "SoftwareApplication",
         "name": "HFR-Bench",
         "softwareVersion": __version__,
+        "version": __version__,
         "url": "https://pypi.org/project/hfr-bench/",
     }
     yield {"@id": "#publisher", "@type": "Organization", "name": "whoever publishes it"}
+
+
+def _described(name: str) -> str:
+    """What a file is: its own line, else that of the longest folder that it lies in."""
+    parts = name.split("/")
+    places = (name, *("/".join(parts[:n]) + "/" for n in range(len(parts) - 1, 0, -1)))
+    return next((_FILES[place] for place in places if place in _FILES), "A file of this dataset.")
 
 
 def _files(files: Sequence[Held]) -> Iterator[Mapping[str, Any]]:
@@ -236,6 +265,7 @@ def _files(files: Sequence[Held]) -> Iterator[Mapping[str, Any]]:
             "@id": held.name,
             "@type": "File",
             "name": held.name,
+            "description": _described(held.name),
             "contentSize": str(held.size),
             "encodingFormat": held.kind,
             "sha256": held.sha256,

@@ -99,6 +99,19 @@ def test_metadata_hold_the_digest_of_each_file(folder):
     assert {part["@id"] for part in parts} <= set(ids)
 
 
+def test_the_crate_says_what_ro_crate_asks_for(folder):
+    """What its validator calls required or recommended, as far as it can be known here."""
+    graph = json.loads((folder / "ro-crate-metadata.json").read_bytes())["@graph"]
+    of = {one["@id"]: one for one in graph}
+    assert "Profile" in of[of["./"]["conformsTo"]["@id"]]["@type"]
+    assert of[of["./"]["publisher"]["@id"]]["@type"] == "Organization"
+    assert of["#hfr-bench"]["version"] == of["#hfr-bench"]["softwareVersion"]
+    runs = [json.loads(line) for line in (folder / "bundle/run.jsonl").read_text().splitlines()]
+    assert of["#run"]["startTime"] == runs[0]["at"] != of["./"]["datePublished"]
+    assert all(one["description"] for one in graph if one["@type"] == "File")
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # rdflib's own, below mlcroissant
 def test_mlcroissant_takes_it(folder):
     mlcroissant = pytest.importorskip("mlcroissant", reason="mlcroissant is not installed")
     pytest.importorskip("pyarrow", reason="mlcroissant reads Parquet with pyarrow")
