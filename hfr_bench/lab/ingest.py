@@ -20,6 +20,7 @@ from hfr_bench.faults.audit import TrialAudit, audit
 from hfr_bench.faults.observe import observe
 from hfr_bench.lab.believed import Believed, believed
 from hfr_bench.lab.calm import live_fork
+from hfr_bench.lab.decode import BODIES
 from hfr_bench.lab.divergence import Course, path
 from hfr_bench.lab.forks import state_at
 from hfr_bench.lab.history import false_claims
@@ -48,6 +49,11 @@ _PLACE = frozenset(
         "trial_id",
     }
 )
+# Bodies that have such a field, or the result, which has them.
+_PLACED = frozenset(
+    body.model_fields["type"].default for body in BODIES if {*_PLACE, "result"} & {*body.model_fields}
+)
+_BODY = b',"body":'  # stands between no quotes of a line's head: no id has one
 
 
 @contextmanager
@@ -205,7 +211,7 @@ class Ingest:
     def _behaviour(reading: Reading, trial: Trial) -> str:
         if reading.bad:  # like nothing else
             return f"unreadable: {reading.sha256}"
-        return behaviour(reading.lines, trial.trial_id)
+        return behaviour(reading.lines, reading.events, trial.trial_id)
 
 
 def organic(events: Iterable[TraceEvent]) -> tuple[int, int]:
@@ -235,23 +241,29 @@ def place(trial: Trial) -> tuple[str, str]:
     return trial.schedule_id, trial.arm
 
 
-def behaviour(lines: Sequence[bytes], trial_id: str) -> str:
+def behaviour(lines: Sequence[bytes], events: Sequence[TraceEvent], trial_id: str) -> str:
     """SHA-256 over what a trial did: its lines without place, measured time and gateway hits.
 
-    `trial_id` is taken out wherever it occurs: operations are named after their trial.
+    `events`: of the lines, one each. `trial_id` is taken out wherever it occurs: operations are
+    named after their trial.
     """
-    whole = hashlib.sha256()
-    for line in lines:
-        event = _parsed(line.replace(trial_id.encode(), b""))
-        body = event["body"]
-        if body["type"] == "upstream_hit":
+    whole, own = hashlib.sha256(), trial_id.encode()
+    for line, event in zip(lines, events, strict=True):
+        kind, at = event.body.type, line.find(_BODY)
+        if kind == "upstream_hit":
             continue
-        for key in ("seq", "wall_us", "prev", "trial_id"):
-            del event[key]
-        _forget_place(body)
-        _forget_place(body.get("result"))
-        whole.update(msgspec.json.encode(event, order="sorted") + b"\n")
+        whole.update(b"%d %d %d %d" % (event.v, event.t_us, event.step, event.attempt))
+        # Only first and last line tell of their place, within: what else is said counts as written.
+        said = line[at:] if at > 0 and kind not in _PLACED else _unplaced(line)
+        whole.update(said.replace(own, b"") + b"\n")
     return whole.hexdigest()
+
+
+def _unplaced(line: bytes) -> bytes:
+    body = _parsed(line)["body"]
+    _forget_place(body)
+    _forget_place(body.get("result"))
+    return msgspec.json.encode(body, order="sorted")
 
 
 def _parsed(line: bytes) -> Any:
