@@ -261,6 +261,8 @@ class Faults:
     def _signal(self, client: APIClient, signal: str, match: str) -> str:
         env = {"HFR_SIGNAL": signal, "HFR_MATCH": match}
         pids = self._run(client, inside.SIGNAL, env, may_end=signal == "KILL")
+        if not pids and signal == "STOP":  # what was said may be lost, and who is stopped stays so
+            pids = self._run(client, inside.SIGNAL, env)
         if not pids:
             raise InfrastructureError(f"no process in the container matches {match!r}")
         return pids

@@ -23,6 +23,7 @@ CHILD = """
 children = globals()["__builtins__"].__dict__.setdefault("children", [])
 children.append(subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600) # a worker"]))
 said = children[0].pid
+while b"worker" not in open(f"/proc/{said}/cmdline", "rb").read(): pass  # soon after it has begun
 """
 STATE = "said = open('/proc/{}/stat').read().rsplit(')', 1)[1].split()[0]"
 FREE = "said = os.statvfs('/tmp').f_bavail * os.statvfs('/tmp').f_frsize >> 10"
