@@ -51,7 +51,9 @@ _PLACE = frozenset(
 )
 # Bodies that have such a field, or the result, which has them.
 _PLACED = frozenset(
-    body.model_fields["type"].default for body in BODIES if {*_PLACE, "result"} & {*body.model_fields}
+    body.model_fields["type"].default
+    for body in BODIES
+    if {*_PLACE, "result"} & {*body.model_fields}
 )
 _BODY = b',"body":'  # stands between no quotes of a line's head: no id has one
 

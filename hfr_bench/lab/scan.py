@@ -9,6 +9,7 @@ import html
 import json
 import platform
 import re
+import string
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -41,20 +42,19 @@ _HEADER = (
     r"(?=[A-Za-z_~+/.-]*[0-9])[A-Za-z0-9_~+/.=-]{20,}"
 )
 
-# Parts of these names as they are written; `key` alone is on every line of a trace.
+# Parts of these names, in small letters and run together; `key` alone is on every line of a trace.
 _NAMES = (
-    *(b"assw", b"ASSW", b"assphrase", b"ASSPHRASE", b"ecret", b"ECRET"),
-    *(b"uth_token", b"uth-token", b"uthToken", b"UTH_TOKEN"),
-    *(b"pi_key", b"pi-key", b"pi key", b"piKey", b"PI_KEY", b"PI key"),
-    *(b"ccess_key", b"ccess-key", b"ccess key", b"ccessKey", b"CCESS_KEY"),
-    *(b"ccountKey", b"ccount_key", b"CCOUNT_KEY", b"rivate_key", b"rivateKey", b"RIVATE_KEY"),
+    *(b"assw", b"assphrase", b"ecret", b"uthtoken"),
+    *(b"pikey", b"ccesskey", b"ccountkey", b"rivatekey"),
 )
+_SMALL = bytes.maketrans(string.ascii_uppercase.encode(), string.ascii_lowercase.encode())
+_BETWEEN = b"_- "
 
 # Rule -> literals of which one must be there (found at memory speed), and the format.
 _FORMATS: Mapping[str, tuple[tuple[bytes, ...], str]] = {
     "an OpenAI, Anthropic or like key": (
         (b"sk-", b"sk_"),
-        r"(?<![A-Za-z0-9])sk[-_](?=[A-Za-z_-]*[0-9A-Z])[A-Za-z0-9_-]{20,}",
+        r"sk(?<![A-Za-z0-9]sk)[-_](?=[A-Za-z_-]*[0-9A-Z])[A-Za-z0-9_-]{20,}",
     ),
     "a GitHub token": (
         (b"ghp_", b"gho_", b"ghu_", b"ghs_", b"ghr_", b"github_pat_"),
@@ -103,11 +103,15 @@ class Hit(NamedTuple):
 
 
 class _Rule(NamedTuple):
-    """`literals`: one of them is in every match. `pattern` None: the literal is the match."""
+    """`literals`: one of them is in every match. `pattern` None: the literal is the match.
+
+    `joined`: the literals are looked for in small letters, with nothing between words.
+    """
 
     name: str
     literals: tuple[bytes, ...]
     pattern: re.Pattern[bytes] | None
+    joined: bool = False
 
 
 class Scanner:
@@ -145,8 +149,10 @@ class Scanner:
                 yield hit
 
     def _hits(self, path: str, data: bytes) -> Iterator[Hit]:
+        joined = data.translate(_SMALL, _BETWEEN)
         for rule in self._rules:
-            if not any(literal in data for literal in rule.literals):
+            where = joined if rule.joined else data
+            if not any(literal in where for literal in rule.literals):
                 continue
             pattern = rule.pattern or re.compile(re.escape(rule.literals[0]))
             for match in pattern.finditer(data):
@@ -230,7 +236,7 @@ def _addresses(raw: bytes) -> Iterator[bytes]:
 
 def _formats() -> Iterator[_Rule]:
     for name, (literals, pattern) in _FORMATS.items():
-        yield _Rule(name, literals, re.compile(pattern.encode()))
+        yield _Rule(name, literals, re.compile(pattern.encode()), joined=literals is _NAMES)
 
 
 def _places(folders: Sequence[Path], host: str) -> Iterator[_Rule]:
