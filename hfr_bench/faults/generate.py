@@ -197,9 +197,8 @@ def step_events(
 ) -> Iterator[FaultEvent]:
     """The events of one logical step, each attempt of which is faulty with chance `rate`.
 
-    `behind`: how long a fault lasts that is planned for its first attempt besides. `fitting`: the
-    mix's kinds that may hit the point, where they are known already. `begun`: so is it that its
-    first attempt is faulty. `drawn`: as for `generate`.
+    `behind`: how long a fault lasts that is planned for its first attempt besides. Known already:
+    `fitting` kinds of the mix; `begun`, that the first attempt is faulty; `drawn`, by `generate`.
 
     `reach` is the last attempt covered so far; inside a duration nothing is drawn. Events that last
     until the target changes have no known end: what follows them is drawn besides, and there a
