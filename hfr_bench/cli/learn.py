@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from hfr_bench.errors import BadInputError
-from hfr_bench.lab.learning import Worth, lines, plain, snippet
+from hfr_bench.lab.learning import EMPTY, Worth, lines, plain, snippet
 from hfr_bench.lab.learning import learn as learn_from
 
 
@@ -80,6 +80,7 @@ def learn(
         click.echo(f"  {context}: {told}")
     if not found.table:
         click.echo("  nothing: no context with two actions that were tried often enough")
+        click.echo(f"  {EMPTY}")
     click.echo("\n".join(lines(found)))
     if output is not None:
         click.echo(f"wrote {output}; put it under `arms` of a registration", err=True)

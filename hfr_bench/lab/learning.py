@@ -197,9 +197,12 @@ def snippet(found: Learned) -> str:
         f"# Learned by hfr-bench from {found.learned_from} {found.origin} episodes of: {sources}",
         f"# Earned: success 1, harm -{found.worth.harm:g}, escalation -{found.worth.human:g}",
     ]
-    head += [f"# {line}" for line in lines(found)]
+    head += [f"# {line}" for line in (*lines(found), *([] if found.table else [EMPTY]))]
     body = yaml.safe_dump([json.loads(json.dumps(arm))], sort_keys=False, width=100)
     return "\n".join(head) + "\n" + body
+
+
+EMPTY = "The table is empty: this arm does what the rules do."
 
 
 def lines(found: Learned) -> list[str]:
@@ -210,6 +213,8 @@ def lines(found: Learned) -> list[str]:
             told.append(f"{name:20} {'-':>8}  {'-':>18}  no episode went its way")
             continue
         interval = "-" if one.low is None else f"{one.low:+.3f} to {one.high:+.3f}"
+        if one.low is not None and one.low == one.high:
+            interval = "none: all alike"  # resampled, what does not vary looks certain
         told.append(
             f"{name:20} {one.mean:+8.3f}  {interval:>18}  {one.matched} of {one.episodes} episodes,"
             f" {one.tasks} tasks, effectively {one.effective:.0f}"

@@ -21,7 +21,7 @@ _TURNED = (Action.DEGRADE_MODEL, Action.DEGRADE_TOOL, Action.DEGRADE_SCOPE)
 class _Spans(NamedTuple):
     """Recoveries, and what they took together, at least and at most."""
 
-    count: int = 0
+    recoveries: int = 0
     least_us: int = 0
     most_us: int = 0
 
@@ -42,8 +42,8 @@ def recovered(
         virtual: whether it was on the virtual clock.
     """
     made = _spans(events, virtual=virtual)
-    if claimed.recoveries != made.count:
-        yield f"recoveries is {claimed.recoveries}, the trace gives {made.count}"
+    if claimed.recoveries != made.recoveries:
+        yield f"recoveries is {claimed.recoveries}, the trace gives {made.recoveries}"
     yield from _within("recovery_us", claimed.recovery_us, made.least_us, made.most_us)
     if claimed.outcome is not None:
         range_ = _degraded(decided, claimed.outcome.end)
@@ -76,7 +76,7 @@ def _spans(events: Sequence[TraceEvent], *, virtual: bool) -> _Spans:
         elif step in failed and (over := _over(events, place, virtual=virtual)) is not None:
             early, late = failed.pop(step)
             least_us = max(0, made.least_us + over[0] - late)
-            made = _Spans(made.count + 1, least_us, made.most_us + over[1] - early)
+            made = _Spans(made.recoveries + 1, least_us, made.most_us + over[1] - early)
     return made
 
 

@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from hfr_bench.errors import BadInputError
-from hfr_bench.lab.learning import Worth, learn, learned, lines, plain, snippet
+from hfr_bench.lab.learning import EMPTY, Worth, learn, learned, lines, plain, snippet
 from hfr_bench.model.prereg import Arm, Equipment
 from hfr_bench.model.terms import Origin
 from hfr_bench.stats.offpolicy import Choice, Episode
@@ -46,6 +46,7 @@ def test_the_arm_can_be_registered_as_it_is_written(found):
     arm = Arm.model_validate(entry)
     assert (arm.name, arm.strategy, arm.equipment) == ("hfr-learned", "hfr-learned", ARM.equipment)
     assert arm.config == {"retries_per_task": 5, "learned": {"table": found.table}}
+    assert EMPTY not in snippet(found)
     assert "# Learned by hfr-bench from" in snippet(found)
     assert "rehearsal episodes of: mine aaaaaaaaaaaa" in snippet(found)
 
@@ -53,6 +54,7 @@ def test_the_arm_can_be_registered_as_it_is_written(found):
 def test_values_say_what_they_rest_on(found):
     assert lines(found)[2].startswith("rules                  +1.000")
     assert f"tasks, effectively {found.values['rules'].effective:.0f}" in lines(found)[2]
+    assert "  none: all alike  " in lines(found)[2]  # every episode that went its way earned 1
     assert plain(found)["worth"] == {"harm": 1.0, "human": 0.3}
 
 
@@ -60,6 +62,7 @@ def test_a_policy_that_nobody_tried_has_no_value():
     only = [one for one in episodes() if one.choices[0].action == "ESCALATE"]
     found = learned(only, ARM, SOURCES, Worth())
     assert found.table == {}
+    assert f"# {EMPTY}\n" in snippet(found)
     assert "no episode went its way" in lines(found)[2]
 
 
