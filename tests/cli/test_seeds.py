@@ -207,7 +207,7 @@ def test_a_seed_may_be_kept_from_a_published_folder(held_out, bundled, tmp_path,
         out = tmp_path / f"{number}"
         code, said = call(capsys, "publish", source, "-o", out, *key, "--keep-seeds")
         assert (code, holding(out), SEED in said) == (0, [], False), said
-    told = seeds_file(tmp_path, f"shopdesk: {SEED}")
+    told = seeds_file(out, f"shopdesk: {SEED}")
     code, said = call(capsys, "verify", out, "--seeds", told)
     assert (code, "2 of shopdesk" in said) == (0, True), said
     redacted = tmp_path / "r"

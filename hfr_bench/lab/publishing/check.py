@@ -30,6 +30,7 @@ from hfr_bench.model.bundle import Check, Environment, Verification
 
 _LEVEL = 3
 _HUBS = (".git", ".cache", ".gitattributes")  # what the Hub and its clients put there
+_LATER = "seeds.yaml"  # what a publisher may add: read where it is given (`verify --seeds`) only
 _HEAD = re.compile(r"\A---\n(.*?)^---$", re.DOTALL | re.MULTILINE)
 _REPO = re.compile(r"https://huggingface\.co/datasets/([\w.-]+/[\w.-]+)")
 
@@ -105,7 +106,7 @@ def _names(folder: Path) -> list[str]:
     found = []
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder)
-        if name.parts[0] in _HUBS:
+        if name.parts[0] in (*_HUBS, _LATER):
             continue
         if path.is_symlink() or not (path.is_file() or path.is_dir()):
             raise BadInputError(f"{folder}: {name} is no plain file")
