@@ -31,8 +31,12 @@ def trajectory(trial: Outline) -> dict[str, Any]:
     for number, step in enumerate(steps, 1):
         step["step_id"] = number
     started = trial.started
-    models = [one.last.started.target for one in trial.steps if one.channel == Channel.MODEL]
-    agent = {"name": started.arm, "version": __version__, "model_name": (models or [None])[0]}
+    models = [one.last.target for one in trial.steps if one.channel == Channel.MODEL]
+    agent: dict[str, Any] = {
+        "name": started.arm,
+        "version": __version__,
+        "model_name": next(iter(models), None),
+    }
     agent["extra"] = {"hfr": {"arm_digest": started.arm_digest}}
     hfr: dict[str, Any] = {**trial.identity(), "outcome": trial.ending(), "packet": trial.packet}
     hfr["decisions"] = list(trial.decisions)
@@ -82,7 +86,7 @@ def _thought(one: Step, trial: Outline) -> dict[str, Any]:
     return {
         "source": "agent",
         "timestamp": trial.when(one.at_us),
-        "model_name": one.last.started.target,
+        "model_name": one.last.target,
         "message": "",
         "llm_call_count": len(one.calls),
         "metrics": _bare(metrics),

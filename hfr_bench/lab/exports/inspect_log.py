@@ -63,7 +63,7 @@ def _model(trials: Sequence[Outline]) -> str:
     for trial in trials:
         for step in trial.steps:
             if step.channel == Channel.MODEL:
-                return f"{trial.started.origin}/{step.last.started.target}"
+                return f"{trial.started.origin}/{step.last.target}"
     return f"{trials[0].started.origin}/none"
 
 
@@ -148,7 +148,7 @@ def _usage(trial: Outline) -> dict[str, Any]:
         for call in step.calls:
             if step.channel == Channel.MODEL and call.ended is not None:
                 used = found.setdefault(
-                    call.started.target,
+                    call.target,
                     {"input_tokens": 0, "output_tokens": 0, "total_tokens": 0},
                 )
                 used["input_tokens"] += call.ended.tokens_in
@@ -209,8 +209,8 @@ def _when(call: Call, trial: Outline) -> dict[str, Any]:
 
 
 def _chat(call: Call, _step: Step, trial: Outline) -> dict[str, Any]:
-    sent, back = call.started, call.ended
-    output: dict[str, Any] = {"model": sent.target, "choices": []}
+    back = call.ended
+    output: dict[str, Any] = {"model": call.target, "choices": []}
     if back is not None:
         tokens = {"input_tokens": back.tokens_in, "output_tokens": back.tokens_out}
         output["usage"] = {**tokens, "total_tokens": back.tokens_in + back.tokens_out}
@@ -221,14 +221,14 @@ def _chat(call: Call, _step: Step, trial: Outline) -> dict[str, Any]:
         stop = {"stop": "stop", "length": "max_tokens", "tool_calls": "tool_calls"}
         output["choices"] = [
             {
-                "message": {"role": "assistant", "content": text, "model": sent.target},
+                "message": {"role": "assistant", "content": text, "model": call.target},
                 "stop_reason": stop.get(back.finish_reason or "", "unknown"),
             }
         ]
     made = {
         **_when(call, trial),
         "event": "model",
-        "model": sent.target,
+        "model": call.target,
         "input": [],
         "tools": [],
         "tool_choice": "auto",
@@ -244,7 +244,7 @@ def _tool(call: Call, step: Step, trial: Outline) -> dict[str, Any]:
         "event": "tool",
         "type": "function",
         "id": call.started.operation_id or f"{step.number}.{call.number}",
-        "function": call.started.target,
+        "function": call.target,
         "arguments": {},
         "result": "",
         "events": [],

@@ -55,6 +55,7 @@ _ENDING: Final = (
 class Call(NamedTuple):
     """One attempt. `ended` None: it never came back. `fault`: kind and injection id, or empty.
 
+    `target`, `point`: those of `started`, past the redactor: an agent may call what it likes.
     `error`: why there was no answer; empty if there was one.
     """
 
@@ -65,6 +66,8 @@ class Call(NamedTuple):
     ended: Any
     fault: dict[str, Any]
     effects: tuple[dict[str, Any], ...]
+    target: str
+    point: str
     error: str
 
     def plain(self) -> dict[str, Any]:
@@ -73,8 +76,8 @@ class Call(NamedTuple):
         found = {
             "attempt": self.number,
             "purpose": sent.purpose,
-            "point": sent.point,
-            "target": sent.target,
+            "point": self.point,
+            "target": self.target,
             "level": str(sent.level),
             "operation_id": sent.operation_id,
             "request_digest": sent.request_digest,
@@ -270,18 +273,21 @@ def _call(
                     "actor": body.actor,
                     "level": str(body.level),
                     "natural_key": body.natural_key,
-                    "changed": list(body.changed),
+                    "changed": redactor.value(body.changed),
                 }
             )
+    sent: Any = begun.body
     back: Any = None if ended is None else ended.body
     return Call(
         begun.attempt,
         begun.t_us,
         ended.t_us if ended is not None else begun.t_us,
-        begun.body,
+        sent,
         back,
         fault,
         tuple(effects),
+        redactor.text(sent.target),
+        redactor.text(sent.point),
         redactor.text(_error(back)),
     )
 

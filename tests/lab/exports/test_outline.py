@@ -1,12 +1,17 @@
 """A trace read as a conversation loses no attempt, decision, effect or fault."""
 
+import json
+import zipfile
+
 import pytest
 
+from hfr_bench.lab.exports.atif import trajectory
+from hfr_bench.lab.exports.inspect_log import write
 from hfr_bench.lab.exports.outline import Message, Step, outline
 from hfr_bench.lab.redact import Redactor
 from hfr_bench.model.terms import Channel
 from hfr_bench.testing.experiments import planned
-from hfr_bench.testing.results import At, ended, events, refused, sent, started
+from hfr_bench.testing.results import At, answered, ended, events, ran, refused, sent, started
 
 TRIAL = planned().rows[0].trial
 
@@ -59,6 +64,26 @@ def test_words_pass_the_redactor():
     )
     (step,) = outline(trace, Redactor()).steps
     assert (step.target, step.last.error) == ("[key]", "[key]")
+
+
+def test_no_word_of_a_tool_model_or_strategy_gets_past_the_redactor(tmp_path):
+    secret = "AKIA" + "ABCDEFGHIJ012345"
+    ran_ = ran("op").model_copy(update={"changed": (f"order {secret}",), "tool": secret})
+    bodies = [
+        At(sent(f"tool:{secret}", target=secret)),
+        At(ran_),
+        At(answered(returned_model=secret, finish_reason=secret)),
+        At(sent(f"model:{secret}", target=secret), 2),
+        At(answered(), 2),
+    ]
+    trace = events(TRIAL.trial_id, [started(TRIAL), *bodies, ended(TRIAL)])
+    trial = outline(trace, Redactor(), 10**18)
+    told = json.dumps(trajectory(trial))
+    assert "order [token]" in told
+    assert secret not in told
+    write(tmp_path / "x.eval", "toy", [trial])
+    with zipfile.ZipFile(tmp_path / "x.eval") as file:
+        assert not [name for name in file.namelist() if secret.encode() in file.read(name)]
 
 
 def test_what_is_no_trace_is_refused():
