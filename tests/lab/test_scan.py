@@ -90,8 +90,20 @@ def test_well_known_formats_are_found(name):
 
 @pytest.mark.parametrize(
     "name",
-    ["PassWord", "DB_PASSWD", "passphrase", "client-secret", "authToken", "AUTH_TOKEN", "API key"]
-    + ["api-key", "apiKey", "Access_Key", "accountkey", "PRIVATE-KEY"],
+    [
+        "PassWord",
+        "DB_PASSWD",
+        "passphrase",
+        "client-secret",
+        "authToken",
+        "AUTH_TOKEN",
+        "API key",
+        "api-key",
+        "apiKey",
+        "Access_Key",
+        "accountkey",
+        "PRIVATE-KEY",
+    ],
 )
 def test_a_secret_is_known_by_its_name_however_that_is_written(name):
     assert rules(f"{name}: a1b2c3d4e5".encode()) == [(1, "a named secret")]
