@@ -14,7 +14,7 @@ from hfr_bench.lab.bundle import gather, this_machine
 from hfr_bench.lab.publishing.layout import How, Published, Source, of_bundle
 from hfr_bench.lab.publishing.layout import publish as make
 from hfr_bench.lab.redacting.keys import KEY, owners_key
-from hfr_bench.lab.register import LOCK, load
+from hfr_bench.lab.register import LOCK, PREREG, load
 
 EXTRA = "pip install 'hfr-bench[publish]'"
 _SHOWN = 12
@@ -82,7 +82,7 @@ def publish(
 @contextmanager
 def _source(source: Path, sandbox: str | None, data_dir: tuple[str, ...]) -> Iterator[Source]:
     """An experiment's folder, or a bundle."""
-    if (source / LOCK).is_file() and not (source / seal.BUNDLE).is_file():
+    if _is_experiment(source):
         experiment = load(source)
         suites = tuple(selection.suite for selection in experiment.prereg.suites)
         yield Source(experiment, gather(experiment, place(sandbox, data_dir, suites, source)))
@@ -103,6 +103,12 @@ def _kept(found: Source, path: Path) -> tuple[Source, dict[str, str]]:
             "published as it is; make another with `bundle --redact --keep-seeds`"
         )
     return found._replace(content=made_of), kept
+
+
+def _is_experiment(source: Path) -> bool:
+    """Also one that is not frozen yet: `load` says so better than that it is no bundle."""
+    frozen_or_not = (source / LOCK).is_file() or (source / PREREG).is_file()
+    return frozen_or_not and not any((source / n).is_file() for n in (seal.BUNDLE, seal.MANIFEST))
 
 
 def _beside(source: Path) -> Path:

@@ -135,7 +135,8 @@ def bundle(
         report = with_review(report, experiment)
         if not incomplete and not (report.complete and report.valid):
             raise InvalidExperimentError(
-                f"{experiment.path}: {render.verdict(report)}. `hfr-bench report` says why; "
+                f"{experiment.path}: {render.verdict(report).rstrip('.')}. "
+                "`hfr-bench report` says why; "
                 "--incomplete bundles it all the same, and the bundle says so"
             )
         entries = _entries(experiment, made_of) | pages(report, experiment, drawn=drawn)

@@ -130,6 +130,12 @@ def test_where_to_send_it_must_be_said(words, told, tmp_path, capsys):
     assert told in capsys.readouterr().err
 
 
+def test_an_experiment_that_is_not_frozen_is_called_that(tmp_path, capsys):
+    assert run(["new", str(tmp_path), "--suite", "shopdesk"]) == 0
+    assert run(["publish", str(tmp_path), "-o", str(tmp_path / "p")]) == 2
+    assert "not frozen yet" in capsys.readouterr().err
+
+
 def test_what_is_no_bundle_is_refused(tmp_path, capsys):
     assert run(["publish", str(tmp_path), "-o", str(tmp_path / "p")]) == 2
     assert "not a bundle" in capsys.readouterr().err

@@ -98,7 +98,12 @@ def copied(
         of = experiment._replace(path=folder)
         raw = _report(experiment, made_of)
         _same_numbers(raw, _report(of, made_of))
-        yield Copy(of, work.says(sha256(key).hexdigest()[:16], raw), tuple(work.changes))
+        copy = Copy(of, work.says(sha256(key).hexdigest()[:16], raw), tuple(work.changes))
+        try:
+            yield copy
+        except InvalidExperimentError as error:  # whoever reads it knows the original alone
+            told = str(error).replace(str(folder), str(experiment.path))
+            raise InvalidExperimentError(told) from error
 
 
 def _frozen(source: Path, folder: Path) -> None:

@@ -204,3 +204,12 @@ def test_a_canary_that_no_run_had_and_raw_ends_of_other_traces(forged):
     (forged / "redaction.json").write_text(json.dumps(says))
     reseal(forged)
     assert "has the raw ends of other traces" in failed(forged, 0)[1]
+
+
+def test_what_is_incomplete_is_named_as_its_owner_knows_it(tmp_path):
+    toy = ready(tmp_path / "e", tasks=2)
+    trace(toy.experiment.path).unlink()
+    with pytest.raises(InvalidExperimentError, match="INCOMPLETE") as caught:
+        redact(toy, tmp_path / "b")
+    assert str(caught.value).startswith(f"{toy.experiment.path}: ")
+    assert "hfr-redact" not in str(caught.value)
