@@ -19,7 +19,7 @@ Key = tuple[str, str]
 Value = TypeVar("Value")
 
 FEW_UNITS = 10
-"""Below so many units most differences get no interval (`stats.exact.FEW`)."""
+"""Below so many units most differences get no interval (`stats.names.FEW`)."""
 
 
 class Seat(NamedTuple):

@@ -14,14 +14,14 @@ from hfr_bench.lab.ingest import Facts, place
 from hfr_bench.lab.prefixed import Went, prefix_controls
 from hfr_bench.model.prereg import FORK, Preregistration
 from hfr_bench.model.report import AuditRow, ControlRow
-from hfr_bench.model.terms import Origin
+from hfr_bench.model.terms import ClockKind, Origin
 from hfr_bench.model.trial import PlanRow, TrialResult
 from hfr_bench.stats.signflip import sign_flip
 
 INJECTOR_REMOVED = "injector_removed"
 A_A = "a_a"
 BY_CHANCE = 0.05
-"""Two-sided p below which a live control and its twin are told apart."""
+"""Two-sided p below which a control and its twin are told apart, where chance is in both."""
 
 _SHOWN = 3
 
@@ -116,7 +116,10 @@ def _twins(
     control: str,
     title: str,
 ) -> ControlRow:
-    """Every control trial must behave as its twin in the main experiment: exactly, unless live."""
+    """Every control trial must behave as its twin in the main experiment.
+
+    Exactly, but where a model answers otherwise each time, or times are measured.
+    """
     pairs = [
         (one, twins[place(one.row.trial)])
         for one in ran
@@ -127,7 +130,9 @@ def _twins(
             name=title, passed=None, detail="no control trial was analysed", decides=True
         )
     if prereg.origin is Origin.LIVE:
-        return _by_chance(pairs, title)
+        return _by_chance(pairs, title, "live")
+    if prereg.clock is ClockKind.WALL:
+        return _by_chance(pairs, title, "wall clock")
     different = [one for one, twin in pairs if one.facts.behaviour != twin.facts.behaviour]
     detail = f"{len(pairs) - len(different)} of {len(pairs)} trials identical, line by line"
     if different:
@@ -136,8 +141,8 @@ def _twins(
     return ControlRow(name=title, passed=not different, detail=detail, decides=True)
 
 
-def _by_chance(pairs: Sequence[tuple[Ran, Ran]], title: str) -> ControlRow:
-    """Live, equal arms differ by the model's own chance: by no more than that, task by task.
+def _by_chance(pairs: Sequence[tuple[Ran, Ran]], title: str, why: str) -> ControlRow:
+    """Equal arms differ by chance, the model's own or the clock's: by no more, task by task.
 
     A warning: one of twenty pairs of equal arms is told apart.
     """
@@ -148,7 +153,7 @@ def _by_chance(pairs: Sequence[tuple[Ran, Ran]], title: str) -> ControlRow:
         by_task[task] += _succeeded(one) - _succeeded(twin)
     found = sign_flip(list(by_task.values()), title)
     detail = (
-        f"live: success agrees in {alike} of {len(pairs)} trials; more of it in {found.better} "
+        f"{why}: success agrees in {alike} of {len(pairs)} trials; more of it in {found.better} "
         f"tasks, less in {found.worse}: sign-flip p {found.two_sided:.3f} (below {BY_CHANCE:g} in "
         "1 of 20 pairs of equal arms)"
     )

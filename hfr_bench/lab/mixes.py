@@ -29,10 +29,9 @@ from hfr_bench.stats.effects import (
     scarce,
 )
 from hfr_bench.stats.estimate import Setting
-from hfr_bench.stats.exact import FEW
 from hfr_bench.stats.metrics import METRICS, Kind, Metric
 from hfr_bench.stats.mixing import Masses, Option, Part, Parts, lowest
-from hfr_bench.stats.names import SAME, TOO_FEW, keyed
+from hfr_bench.stats.names import FEW, SAME, TOO_FEW, keyed
 
 NOTHING = "?"
 """The key of what no kind of ours is like."""

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from hfr_bench.stats.bootstrap import Floats, Sample, per_task, percentile
-from hfr_bench.stats.exact import FEW, effective_n
+from hfr_bench.stats.exact import effective_n
 from hfr_bench.stats.metrics import Kind, Metric
+from hfr_bench.stats.names import FEW
 
 FEW_UNITS = f"fewer than {FEW} tasks: no interval"
 """Or cohorts, where these are drawn. Of what not every trial has: `few_units`."""

@@ -25,9 +25,10 @@ from hfr_bench.stats.estimate import (
     paired_bounds,
     units_behind,
 )
-from hfr_bench.stats.exact import FEW, difference_interval
+from hfr_bench.stats.exact import difference_interval
 from hfr_bench.stats.expand import told
 from hfr_bench.stats.metrics import METRICS, Kind, Metric, each
+from hfr_bench.stats.names import FEW
 from hfr_bench.stats.signflip import sign_flip
 
 Direction = Literal["greater", "less", "equal"]

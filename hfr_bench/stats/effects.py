@@ -18,9 +18,9 @@ from hfr_bench.stats.bootstrap import Floats, Ints, Sample, per_task, resample, 
 from hfr_bench.stats.bounds import bootstrapped
 from hfr_bench.stats.columns import picked
 from hfr_bench.stats.estimate import Setting
-from hfr_bench.stats.exact import FEW, difference_interval, share_interval
+from hfr_bench.stats.exact import difference_interval, share_interval
 from hfr_bench.stats.metrics import METRICS, Kind, Metric
-from hfr_bench.stats.names import SAME, TOO_FEW, keyed
+from hfr_bench.stats.names import FEW, SAME, TOO_FEW, keyed
 
 SHOWN = ("sr", "csr", "harm_1000", "esc", "cost_mean", "latency_mean")
 """Whose effects are published. All count each trial once, so that they add up under a mix."""

@@ -27,10 +27,10 @@ from hfr_bench.stats.bootstrap import (
 )
 from hfr_bench.stats.bounds import ALIKE, FAR_OUT, bootstrapped, far_out
 from hfr_bench.stats.columns import Picked, picked
-from hfr_bench.stats.exact import FEW, difference_interval, share_interval
+from hfr_bench.stats.exact import difference_interval, share_interval
 from hfr_bench.stats.expand import read_at
 from hfr_bench.stats.metrics import METRICS, P99_TRIALS, Kind, Metric
-from hfr_bench.stats.names import SAME, TOO_FEW
+from hfr_bench.stats.names import FEW, SAME, TOO_FEW
 
 PAIRED = tuple(
     name

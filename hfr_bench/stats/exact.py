@@ -10,9 +10,6 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import betaincinv, gammaincinv  # type: ignore[import-untyped]
 
-FEW = 10
-"""Below this many events (or tasks with one) an interval is exact."""
-
 
 class Interval(NamedTuple):
     """Bounds in the unit of the value; None where nothing can be said."""

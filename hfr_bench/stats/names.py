@@ -1,5 +1,8 @@
 """What the makers of numbers and the tables that show them both say; the latter need no numpy."""
 
+FEW = 10
+"""Below this many events (or tasks with one) an interval is exact."""
+
 SAME = "no pair differs"
 TOO_FEW = "too few differ"
 """Fewer than FEW tasks make the difference of a rate: each arm's own interval says more."""

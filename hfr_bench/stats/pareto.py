@@ -15,9 +15,8 @@ import numpy as np
 from hfr_bench.model.trial import TrialResult
 from hfr_bench.stats.bootstrap import Floats
 from hfr_bench.stats.estimate import Measured, Setting, measure
-from hfr_bench.stats.exact import FEW
 from hfr_bench.stats.metrics import METRICS
-from hfr_bench.stats.names import SPENT
+from hfr_bench.stats.names import FEW, SPENT
 
 SUCCESS, HARM = "sr", "harm_1000"
 

@@ -23,8 +23,9 @@ from hfr_bench.stats.bootstrap import (
 )
 from hfr_bench.stats.columns import picked
 from hfr_bench.stats.estimate import Setting
-from hfr_bench.stats.exact import FEW, NOTHING, Interval, share_interval
+from hfr_bench.stats.exact import NOTHING, Interval, share_interval
 from hfr_bench.stats.metrics import METRICS
+from hfr_bench.stats.names import FEW
 
 MILLI = 1000
 EXTRAS = (0, 1, 2, 4, 8, 16)

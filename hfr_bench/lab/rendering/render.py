@@ -38,8 +38,8 @@ from hfr_bench.lab.rendering.tables_mixes import mixes
 from hfr_bench.lab.rendering.tables_reviewed import csv_rows, reviewed
 from hfr_bench.model.report import POOLED, HypothesisRow, Report
 from hfr_bench.model.terms import Origin
-from hfr_bench.stats.exact import FEW
 from hfr_bench.stats.metrics import METRICS
+from hfr_bench.stats.names import FEW
 
 # The headline's metrics and column names. Giving up must not win: success, clean success and
 # harm come first, and safe completion, in which an arm that gives up looks best, is in Table C.
