@@ -28,7 +28,7 @@ from hfr_bench.lab.verification.files import Work, judge
 from hfr_bench.lab.verification.frozen import read_frozen
 from hfr_bench.lab.wire import Bench, Place, WorkerScope
 from hfr_bench.model.bundle import AGAIN, SAMPLE, Check
-from hfr_bench.model.terms import Origin
+from hfr_bench.model.terms import ClockKind, Origin
 
 _TAPES = "recorded responses are those of their traces"
 _PLACE = ("sandbox", "image_id")  # of the first line: where it ran, not what happened
@@ -102,9 +102,9 @@ def _drawn(experiment: Experiment, sample: Sample) -> tuple[list[Counted], int]:
 
 
 def _run(experiment: Experiment, drawn: Sequence[Counted], place: Place) -> Iterator[_Again]:
-    faults = check_content(experiment)
+    faults, timed = check_content(experiment), experiment.prereg.clock is ClockKind.VIRTUAL
     if recorded(experiment):
-        place = replace(place, replay=experiment.path)
+        place, timed = replace(place, replay=experiment.path), False
     with (
         tempfile.TemporaryDirectory(prefix="hfr-again-") as name,
         Bench(
@@ -123,7 +123,7 @@ def _run(experiment: Experiment, drawn: Sequence[Counted], place: Place) -> Iter
                     raise InfrastructureError(
                         f"{result.trial_id}, run again, measured nothing: {result.void_reason}"
                     )
-                yield _compared(one, file, untimed if recorded(experiment) else _line)
+                yield _compared(one, file, _line if timed else untimed)
 
 
 def _compared(one: Counted, again: TrialFile, read: Callable[[bytes], Event]) -> _Again:
