@@ -18,7 +18,7 @@ from hfr_bench.model.mixed import LeftOut, MixAnswer, MixRow
 from hfr_bench.model.schedule import KindSpec
 from hfr_bench.model.terms import Layer, Origin
 from hfr_bench.stats.bootstrap import Floats, Sample, resample
-from hfr_bench.stats.bounds import bootstrapped
+from hfr_bench.stats.bounds import bootstrapped, too_few_differ
 from hfr_bench.stats.effects import (
     SHOWN,
     UNPRICED,
@@ -327,7 +327,10 @@ def _differing(terms: _Terms, one: Measured, setting: Setting) -> dict[str, Any]
     differing = {int(t) for each in used for t in each.task[each.difference != 0]}
     if not differing:
         return row | {"note": SAME}
-    if one.metric.counts and len(differing) < FEW:
+    units = int(np.unique(one.base.task).size)
+    if (one.metric.counts and len(differing) < FEW) or too_few_differ(
+        one.metric, len(differing), units
+    ):
         return row | {"note": TOO_FEW}
     return row | _around(terms, one, ends, setting)
 

@@ -20,6 +20,8 @@ FEW_UNITS = f"fewer than {FEW} tasks: no interval"
 """Or cohorts, where these are drawn. Of what not every trial has: `few_units`."""
 ALIKE = "no spread: no interval"
 """As where all tasks are alike: a point would be certainty about tasks that nobody saw."""
+FEW_UNLIKE = f"alike but for fewer than {FEW} tasks: no interval"
+"""As with few events: a resample may draw none of them, and no resample one that is not there."""
 FAR_OUT = "too few trials beyond it: no interval"
 
 
@@ -46,6 +48,35 @@ def bootstrapped(metric: Metric, values: Floats, units: int, level: float) -> di
 def few_units(metric: Metric) -> str:
     """Why there is no interval, where fewer than FEW tasks have what the metric divides by."""
     return FEW_UNITS if metric.per == "trials" else f"{metric.per} in {FEW_UNITS}"
+
+
+def too_few_differ(metric: Metric, differing: int, units: int) -> bool:
+    """Whether too few units make all of a value, or of a difference, for a bootstrap.
+
+    Shares have exact bounds then. Of rates fewer than FEW are too few; of amounts and quotients
+    only where most units are alike: with one to nine of 12 to 200 tasks, all in one direction, the
+    interval of their mean holds the truth in 65 to 85 % of cases.
+
+    Args:
+        metric: what is bounded.
+        differing: units that differ from most, or between two arms.
+        units: all there are.
+    """
+    few = 0 < differing < FEW
+    return few and (
+        metric.kind is Kind.RATE or (metric.kind is Kind.RATIO and 2 * differing <= units)
+    )
+
+
+def unlike(num: Floats, den: Floats) -> int:
+    """How many units have another quotient than most.
+
+    Args:
+        num: sums per unit, shape (units,).
+        den: the same, of what is divided by; units without it are left out.
+    """
+    made = num[den > 0] / den[den > 0]
+    return made.size - int(np.unique(made, return_counts=True)[1].max(initial=0))
 
 
 def far_out(one: Sample, value: float, tasks: int) -> bool:

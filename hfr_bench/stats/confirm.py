@@ -15,7 +15,7 @@ import numpy.typing as npt
 from hfr_bench.model.report import PairedEstimate
 from hfr_bench.model.trial import TrialResult
 from hfr_bench.stats.bootstrap import Sample, per_task
-from hfr_bench.stats.bounds import ALIKE
+from hfr_bench.stats.bounds import ALIKE, too_few_differ
 from hfr_bench.stats.columns import picked
 from hfr_bench.stats.estimate import (
     Measured,
@@ -112,17 +112,18 @@ def _inverted(
     """The p-value of the interval that the report shows, and what made it."""
     a, b = ours.sample, theirs.sample
     differing = (a.num != b.num) | (a.den != b.den)
-    few = np.unique(a.task[differing]).size < FEW
+    changed = int(np.unique(a.task[differing]).size)
     share = metric.kind is Kind.PROPORTION
     # Where the report has no interval, there is nothing that a p-value could be read from.
     found = paired_bounds(ours, theirs, setting)
-    if share and (few or found["note"] == ALIKE):
+    if share and (changed < FEW or found["note"] == ALIKE):
         units = len(setting.counts)
         better = per_task((a.num > b.num).astype(np.int64), a.task, units)
         worse = per_task((a.num < b.num).astype(np.int64), a.task, units)
         pairs = per_task(a.den, a.task, units)
         return _of(claim, lambda side, line: _exactly(better, worse, pairs, side, line)), "exact"
-    if not differing.any() or (metric.kind is Kind.RATE and few) or "low" not in found:
+    scarce = too_few_differ(metric, changed, units_behind(ours, theirs))
+    if not (share or changed) or scarce or "low" not in found:
         return None, "none"
     behind = units_behind(ours, theirs), setting.strata
     return _of(claim, lambda side, line: _resampled(values, side, line, behind)), "bootstrap"

@@ -15,7 +15,7 @@ import numpy as np
 from hfr_bench.model.mixed import KindEffect
 from hfr_bench.model.trial import TrialResult
 from hfr_bench.stats.bootstrap import Floats, Ints, Sample, per_task, resample, task_rows
-from hfr_bench.stats.bounds import bootstrapped
+from hfr_bench.stats.bounds import bootstrapped, too_few_differ
 from hfr_bench.stats.columns import picked
 from hfr_bench.stats.estimate import Setting
 from hfr_bench.stats.exact import difference_interval, share_interval
@@ -131,9 +131,9 @@ def _interval(found: Pairs, drawn: Floats, setting: Setting) -> dict[str, Any]:
         return {"low": low, "high": high, "method": "exact"}
     if not changed:
         return {"method": "none", "note": SAME}
-    if metric.kind is Kind.RATE and changed < FEW:
-        return {"method": "none", "note": TOO_FEW}
     units = int(np.unique(found.task).size)
+    if too_few_differ(metric, changed, units):
+        return {"method": "none", "note": TOO_FEW}
     return bootstrapped(metric, drawn, units, setting.read_at(units))
 
 

@@ -25,7 +25,15 @@ from hfr_bench.stats.bootstrap import (
     sample,
     task_rows,
 )
-from hfr_bench.stats.bounds import ALIKE, FAR_OUT, bootstrapped, far_out
+from hfr_bench.stats.bounds import (
+    ALIKE,
+    FAR_OUT,
+    FEW_UNLIKE,
+    bootstrapped,
+    far_out,
+    too_few_differ,
+    unlike,
+)
 from hfr_bench.stats.columns import Picked, picked
 from hfr_bench.stats.exact import difference_interval, share_interval
 from hfr_bench.stats.expand import read_at
@@ -209,7 +217,7 @@ def _estimate(
     if measured.value is None:
         return Estimate(**row, method="none", note=f"no {metric.per}")
     few = metric.counts and _few(metric, num, den)
-    found = {} if few else _bootstrapped(measured, den, setting)
+    found = {} if few else _bootstrapped(measured, num, den, setting)
     if few or (metric.counts and found["note"] == ALIKE):
         low, high = share_interval(num, den, setting.level)
         return Estimate(
@@ -281,7 +289,7 @@ def _paired_interval(
     share = metric.kind is Kind.PROPORTION
     if not share and not differing.any():
         return {"method": "none", "note": SAME}
-    if metric.kind is Kind.RATE and few:
+    if too_few_differ(metric, _different(task[differing]), units_behind(ours, theirs)):
         return {"method": "none", "note": TOO_FEW}
     if not (share and few):
         found = paired_bounds(ours, theirs, setting)
@@ -304,12 +312,14 @@ def _few(metric: Metric, num: Floats, den: Floats) -> bool:
     return any(min(float(s.sum()), float(np.count_nonzero(s))) < FEW for s in sides)
 
 
-def _bootstrapped(measured: Measured, den: Floats, setting: Setting) -> dict[str, Any]:
+def _bootstrapped(measured: Measured, num: Floats, den: Floats, setting: Setting) -> dict[str, Any]:
     """low, high, method and note of an arm's own value."""
     one, value = measured.sample, measured.value
     if value is not None and far_out(one, value, len(setting.counts)):
         return {"method": "none", "note": FAR_OUT}
     units = int(np.count_nonzero(den))
+    if units >= FEW and too_few_differ(one.metric, unlike(num, den), units):
+        return {"method": "none", "note": FEW_UNLIKE}
     return bootstrapped(one.metric, measured.resampled, units, setting.read_at(units))
 
 

@@ -5,7 +5,7 @@ FEW = 10
 
 SAME = "no pair differs"
 TOO_FEW = "too few differ"
-"""Fewer than FEW tasks make the difference of a rate: each arm's own interval says more."""
+"""Fewer than FEW tasks make a difference of what is no share (`stats.bounds.too_few_differ`)."""
 
 SPENT = ("cost_mean", "p95")
 """What success is held against on the Pareto fronts, besides harm."""

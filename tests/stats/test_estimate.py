@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from hfr_bench.model.terms import End
 from hfr_bench.stats.bootstrap import draw, units
-from hfr_bench.stats.bounds import ALIKE, FAR_OUT, FEW_UNITS
+from hfr_bench.stats.bounds import ALIKE, FAR_OUT, FEW_UNITS, FEW_UNLIKE
 from hfr_bench.stats.estimate import SAME, TOO_FEW, Setting, estimate
 from hfr_bench.testing.results import outcome, result
 
@@ -161,6 +161,18 @@ def test_few_differing_tasks_give_a_rate_no_interval():
     row = contrasts["dup_1000"]
     assert (row.method, row.low, row.note) == ("none", None, TOO_FEW)
     assert contrasts["dup_any"].method == "exact"
+
+
+@pytest.mark.parametrize(("dearer", "told"), [(1, False), (9, False), (10, True)])
+def test_an_amount_that_few_tasks_make_has_no_interval(dearer, told):
+    a = made("a", [GOOD] * 40)
+    a = [t.model_copy(update={"cost_microusd": 2000 + n}) if n < dearer else t
+         for n, t in enumerate(a)]  # fmt: skip
+    found, contrasts = run({"a": a, "b": made("b", [GOOD] * 40)})
+    assert (contrasts["cost_mean"].low is not None) == told
+    assert contrasts["cost_mean"].note == ("" if told else TOO_FEW)
+    assert (found["a", "cost_mean"].low is not None) == told
+    assert found["a", "cost_mean"].note == ("" if told else FEW_UNLIKE)
 
 
 def test_unpaired_arms_are_refused():

@@ -4,6 +4,7 @@ Rounding and units are decided here once, for the terminal, Markdown and HTML al
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from itertools import product
 from typing import NamedTuple
 
 from hfr_bench.model.report import (
@@ -176,8 +177,18 @@ def cell(estimate: Estimate | None) -> Cell:
     if METRICS[estimate.metric].kind is Kind.RATE and estimate.events == 0:
         bound = "" if estimate.high is None else f"≤ {number(estimate.high, unit)}"
         return Cell(f"{estimate.events}/{estimate.n}", bound)
-    mark = exact_mark(estimate.method)
-    return Cell(number(estimate.value, unit) + mark, bounds_of(estimate.low, estimate.high, unit))
+    main = number(estimate.value, unit) + exact_mark(estimate.method)
+    return Cell(main, one_sided(estimate, unit) or bounds_of(estimate.low, estimate.high, unit))
+
+
+def one_sided(estimate: Estimate, unit: str) -> str:
+    """The only bound of a share that no trial had, or every one; empty for any other value."""
+    if estimate.method != "exact" or estimate.low is None or estimate.high is None:
+        return ""
+    if estimate.events == 0:
+        return f"≤ {number(estimate.high, unit)}"
+    every = estimate.events == estimate.n and METRICS[estimate.metric].kind is Kind.PROPORTION
+    return f"≥ {number(estimate.low, unit)}" if every else ""
 
 
 def counted(estimate: Estimate | None) -> Cell:
@@ -188,6 +199,8 @@ def counted(estimate: Estimate | None) -> Cell:
     main = f"{estimate.events}/{estimate.n}"
     if estimate.events == 0 and estimate.high is not None:
         return Cell(main, f"≤ {number(estimate.high, unit)}")
+    if bound := one_sided(estimate, unit):
+        return Cell(main, bound)
     value = f"{number(estimate.value, unit)}{exact_mark(estimate.method)}"
     bounds = bracketed(bounds_of(estimate.low, estimate.high, unit))
     return Cell(main, f"{value} {bounds}".strip())
@@ -228,6 +241,18 @@ def exact_mark(method: str) -> str:
     return "*" if method == "exact" else ""
 
 
+def unbounded(find: Find, metrics: Iterable[str], arms: Iterable[str], where: float | str) -> str:
+    """For a legend: which values of a table stand without an interval, and why; "" if none do."""
+    why: dict[str, dict[str, None]] = {}
+    for metric, arm in product(metrics, arms):
+        one = find(metric, arm, where)
+        if one is not None and one.value is not None and one.low is None and one.note:
+            short = flat(METRICS[metric].short)
+            why.setdefault(one.note.removesuffix(": no interval"), {})[short] = None
+    told = (f"{', '.join(names)} ({note})" for note, names in why.items())
+    return f" Without interval: {'; '.join(told)}." if why else ""
+
+
 # -- of the first page ------------------------------------------------------------------------
 
 
@@ -256,6 +281,8 @@ def brief(estimate: Estimate | None, *, bounds: bool = True) -> Cell:
     low, high = rounded(estimate.low, metric.unit), rounded(estimate.high, metric.unit)
     if estimate.events == 0:
         return Cell(main, f"≤ {high}")
+    if one_sided(estimate, metric.unit):
+        return Cell(main, f"≥ {low}*")
     return Cell(main, bracketed(f"{low}, {high}") + exact_mark(estimate.method))
 
 

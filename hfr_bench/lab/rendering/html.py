@@ -210,7 +210,7 @@ def _one(key: str, title: str, report: Report, *shown: Table | None) -> Section 
 
 def _first(report: Report) -> Section | None:
     shown = views(report, [render.headline(report)])
-    text = (render.ORDER, render.PAIRING, render.COUNTS, PER_ARM)
+    text = (render.ORDER, render.PAIRING, render.COUNTS, render.DRAWN, PER_ARM)
     return Section("first", "What to read first", text, shown)
 
 
@@ -340,7 +340,8 @@ def _terms(report: Report) -> tuple[tuple[str, str], ...]:
         ("k/n", "k events in n trials (or in what the column names)"),
         ("[a, b]", f"{report.level:.0%} interval"),
         ("≤ b", "none was seen, and b cannot be excluded"),
-        ("*", "exact interval, because of few events"),
+        ("≥ b", "every one was, and a share below b can be excluded"),
+        ("*", "exact interval, because of few events, or few tasks with one"),
         ("-", "undefined"),
         ("pp", "percentage points"),
     )

@@ -74,7 +74,8 @@ DRAWN = (
 )
 COUNTS = (
     "k/n counts events: 0/63 with ≤ 46.4 means that none was seen, and that up to 46.4 per 1000 "
-    "cannot be excluded. An asterisk marks exact intervals (few events); - is undefined."
+    "cannot be excluded; ≥ says the same of what every one had. An asterisk marks exact intervals "
+    "(fewer than 10 events, or tasks with one, or without); - is undefined."
 )
 REHEARSAL = (
     "Rehearsal: a script plays the model, so SR restates the script and money is modelled. "
@@ -289,7 +290,8 @@ def hypotheses(report: Report) -> Table | None:
     header = ("ID", "Claim", "Faults", "Difference", "Verdict")
     legend = (
         "Fixed before the run. Supported: the interval of the paired difference lies wholly "
-        "beyond 0, or the margin, in the claimed direction, and p, adjusted, is small (--full)."
+        "beyond 0, or the margin, in the claimed direction, and the adjusted p is small enough "
+        "(table of tests)."
     )
     return titled(report, "Registered hypotheses", header, rows, legend, left=5) if rows else None
 
@@ -375,7 +377,7 @@ def _line(row: Sequence[str], widths: Sequence[int], left: int) -> str:
 
 
 def _text(cell: Cell) -> str:
-    known = not cell.extra or any(mark in cell.extra for mark in "[≤(")
+    known = not cell.extra or any(mark in cell.extra for mark in "[≤≥(")
     bounds = cell.extra if known else f"[{cell.extra}]"
     return _escape(f"{cell.main} {bounds}".rstrip())
 

@@ -23,6 +23,7 @@ from hfr_bench.lab.rendering.cells import (
     single_rates,
     stressed_rates,
     titled,
+    unbounded,
     yardsticks,
 )
 from hfr_bench.lab.rendering.tables_evidence import (
@@ -108,6 +109,7 @@ def ability(report: Report) -> Table | None:
         return None
     header = ["Arm", *(head(metric, report) for metric in A[:-1]), "Own harm/1000"]
     legend = "No faults: what recovery costs, and the arm's own harm (the model's mistakes)."
+    legend += unbounded(finder(report), A, ordered(report), 0.0)
     return titled(report, "Table A: ability, no faults", header, _grid(report, A, 0.0), legend)
 
 
@@ -117,6 +119,7 @@ def recovery(report: Report, where: float | str) -> Table | None:
         return None
     header = ["Arm", *(head(metric, report) for metric in B)]
     legend = "Under faults. SR, CSR and harm come first: giving up must not win."
+    legend += unbounded(finder(report), B, ordered(report), where)
     title = f"Table B: recovery, {named(report, where)}"
     return titled(report, title, header, _grid(report, B, where), legend)
 
@@ -209,7 +212,7 @@ def costs(report: Report) -> Table | None:
     legend = (
         "Means of a trial. In brackets: how much more than without faults; less where trials "
         "end early, their goal not reached."
-    )
+    ) + unbounded(find, COSTS, ordered(report), POOLED)
     return titled(report, f"Cost of recovery, {named(report, POOLED)}", header, rows, legend)
 
 

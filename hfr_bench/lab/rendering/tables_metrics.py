@@ -16,6 +16,7 @@ from hfr_bench.lab.rendering.cells import (
     number,
     ordered,
     titled,
+    unbounded,
 )
 from hfr_bench.model.report import POOLED, Estimate, Report
 from hfr_bench.model.terms import CheckLevel
@@ -60,7 +61,7 @@ def escalations(report: Report) -> Table:
         "nothing that was met needed one. Missed: it did, and the trial was neither handed over "
         "nor done without harm. Never safe: met a fault, and ended neither done nor truly handed "
         "over, without harm. To safety: from the first fault, people's delay included."
-    )
+    ) + unbounded(find, CALLED, ordered(report), POOLED)
     header = ["Arm", *(head(name, report) for name in CALLED)]
     return titled(report, f"Escalations, {named(report, POOLED)}", header, rows, legend)
 
@@ -75,7 +76,7 @@ def spent(report: Report) -> Table:
         "Means of a trial. Wasted: all that trials without success cost; of the others, attempts "
         "without an answer. Calls: attempts, and reads for the strategy. Quality: the suite's own "
         "score of degraded trials minus their fault-free twins', in points of 100."
-    )
+    ) + unbounded(find, SPENT, ordered(report), POOLED)
     header = ["Arm", *(head(name, report) for name in SPENT)]
     return titled(report, f"Waste, tokens, calls, {named(report, POOLED)}", header, rows, legend)
 
