@@ -19,7 +19,7 @@ from hfr_bench.lab.amending import PARENTS, lineage
 from hfr_bench.lab.cohorts import crowds
 from hfr_bench.lab.looks import LOOKS, stages
 from hfr_bench.lab.pricing import PRICES
-from hfr_bench.lab.runlog import RUN_LOG
+from hfr_bench.lab.runlog import LOOKED, RUN_LOG
 from hfr_bench.lab.store import Checked
 from hfr_bench.lab.verification.files import Work, judge
 from hfr_bench.model.bundle import Check
@@ -130,7 +130,7 @@ def rounds(rows: Sequence[PlanRow], checked: Iterable[Checked]) -> list[str]:
 def ran(work: Work) -> Iterator[Check]:
     """run.jsonl and traces tell of the same runs; no line of it is needed for a number."""
     title = f"{RUN_LOG} tells of as many trials"
-    found = journal(work)
+    found = [line for line in journal(work) if line.end != LOOKED]  # which ran nothing
     closed = [line for line in found if line.end is not None]
     if not closed:
         lacks = f"cannot be told: {RUN_LOG} holds no run that ended"
