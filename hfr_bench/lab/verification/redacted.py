@@ -22,7 +22,7 @@ from hfr_bench.lab.pricing import PRICES
 from hfr_bench.lab.redacting.keys import owners_key
 from hfr_bench.lab.redacting.policy import MARKED, at, blanked
 from hfr_bench.lab.register import LOCK, PLAN, PREREG, SCHEDULES
-from hfr_bench.lab.runlog import RUN_LOG
+from hfr_bench.lab.runlog import LOOKED, RUN_LOG
 from hfr_bench.lab.verification.files import Work, judge, lay_out
 from hfr_bench.lab.verification.read import opened
 from hfr_bench.lab.verification.sense import journal
@@ -55,7 +55,7 @@ def redacted(work: Work) -> Iterator[Check]:
     yield judge(0, title, wrong, f"{rules}; the raw one may be compared (--raw)")
     fake = canary.value(work.says.prereg_digest).encode()
     found = [name for name in work.digests if fake in _bytes(work, name)]
-    runs = [line.canary for line in journal(work)]
+    runs = [line.canary for line in journal(work) if line.end != LOOKED]
     if says.canary is not (bool(runs) and all(runs)):
         found.append(f"{RUN_LOG} does not say that it was planted as {seal.REDACTED} does")
     fine = "it was in every run's environment" if says.canary else "no run had it"
