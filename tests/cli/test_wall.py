@@ -1,4 +1,4 @@
-"""A rehearsal on the wall's clock, from freezing to `verify --level 4`: times differ, all else not."""
+"""A rehearsal on the wall's clock, from freezing to `verify --level 4`: only times differ."""
 
 import json
 
