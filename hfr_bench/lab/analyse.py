@@ -48,6 +48,7 @@ from hfr_bench.model.trial import PlanRow, TrialResult, named
 from hfr_bench.stats.bootstrap import Unit, draw, strata, units
 from hfr_bench.stats.columns import Columns, Picked
 from hfr_bench.stats.estimate import Setting, estimate
+from hfr_bench.stats.names import FEW
 
 ORACLE = "oracle_recovery"
 
@@ -243,7 +244,8 @@ def _estimate(
         for trial in trials:
             of_arm[trial.arm].append(trial)
         add({arm: table.pick(own) for arm, own in of_arm.items()}, faulty[-1], pool)
-    read_at = shared.read_at(len(shared.counts))
+    many = len(shared.counts)
+    read_at = shared.read_at(many) if many >= FEW else 0.0
     return {"estimates": tuple(estimates), "contrasts": tuple(contrasts), "read_at": read_at}
 
 

@@ -333,7 +333,7 @@ class Report(Record):
     `utility`, `coverage`: at registered prices, and risk against coverage.
     `look`: the registered look that this is; `level` is then that look's own. `deviations`: what is
     not as registered. `fronts`, `beliefs`, `disagreements`: see `model.findings`. `prefixes`: of
-    live forks. `read_at`: level of the percentiles that bound what all units stand behind.
+    live forks. `read_at`: level of the percentiles that bound what all units make, or 0.
     """
 
     name: str

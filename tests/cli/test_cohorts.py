@@ -81,7 +81,7 @@ def test_the_pages_name_the_unit(finished: Path, capsys: pytest.CaptureFixture[s
         capsys.readouterr()
         assert run(["report", str(finished), "--format", format_]) == 0
         said = capsys.readouterr().out
-        assert ("cohorts (n = 2)" in said) is (format_ != "csv")
+        assert "cohorts (n = 2)" in said
         assert ("What cohorts share did" in said) is (format_ != "csv")
         assert format_ != "csv" or "shopdesk cohort 2, seed 1" in said
 

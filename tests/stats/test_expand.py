@@ -1,7 +1,7 @@
 """Percentiles read further out: as far as a t interval asks, and back again."""
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.stats import norm, t
 
@@ -27,6 +27,7 @@ def test_it_is_the_width_of_a_t_interval(level, units):
 @given(level=levels, units=st.integers(10, 500), strata=st.integers(1, 5))
 def test_the_p_of_a_share_is_small_exactly_where_the_percentile_lies_beyond(level, units, strata):
     tail = (1 - read_at(level, units, strata)) / 2
+    assume(tail > 1e-12)  # beyond, 1 less a level has too few digits
     for share in (tail * 0.999, tail * 1.001):
         assert (told(share, units, strata) < (1 - level) / 2) == (share < tail)
 

@@ -145,7 +145,7 @@ def intervals(report: Report) -> str:
     """How a bootstrap interval was made: level, resamples, units, and which percentiles it is."""
     level, units = share_of(report.level), report.units or report.tasks
     if units < FEW:
-        return f"{level}, exact ones only: fewer than {FEW} {report.unit}s"
+        return f"{level}, exact ones only: fewer than {FEW} {report.unit}s (n = {units})"
     made = f"{level}, {report.resamples} resamples of {units} {report.unit}s with their trials"
     read_at = f"; percentiles expanded to {share_of(report.read_at)}" if report.read_at else ""
     return made + read_at

@@ -55,7 +55,7 @@ def test_how_intervals_were_made_is_told_in_every_format(report):
     ]
     assert (row["note"], row["n"], float(row["value"])) == (told, "30", report.read_at)
     few = report.model_copy(update={"tasks": 9})
-    assert intervals(few) == "95 %, exact ones only: fewer than 10 tasks"
+    assert intervals(few) == "95 %, exact ones only: fewer than 10 tasks (n = 9)"
 
 
 @pytest.mark.parametrize(
