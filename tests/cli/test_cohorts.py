@@ -2,13 +2,13 @@
 
 import json
 import shutil
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from hfr_bench.cli.main import run
-from hfr_bench.faults.draw import uniform
 from hfr_bench.lab.register import load
 from hfr_bench.lab.store import Store
 from hfr_bench.testing.bundled import rechain
@@ -152,11 +152,15 @@ def test_killed_at_any_moment_it_finishes_as_if_nothing_had_been(
     finished: Path, tmp_path: Path
 ) -> None:
     expected = report(finished)
+    frozen = Path(shutil.copytree(finished, tmp_path / "frozen"))
+    shutil.rmtree(frozen / "trials")
+    began = time.monotonic()
+    assert cli("run", Path(shutil.copytree(frozen, tmp_path / "whole")), "-n", "2").returncode == 0
+    lasts_s = time.monotonic() - began
     under_way = 0
     for moment in range(6):
-        folder = Path(shutil.copytree(finished, tmp_path / f"killed-{moment}"))
-        shutil.rmtree(folder / "trials")
-        under_way += kill_after(folder, 1 + 5 * uniform("cohort", str(moment)), "-n", "2")
+        folder = Path(shutil.copytree(frozen, tmp_path / f"killed-{moment}"))
+        under_way += kill_after(folder, lasts_s * (moment + 0.5) / 6, "-n", "2")
         whole = len(Store(folder).files())
         assert cli("run", folder, "-n", "2").returncode == 0
         assert report(folder) == expected, f"{whole} trials were whole when it was killed"
