@@ -2,16 +2,19 @@
 
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from hfr_bench import plugins
+from hfr_bench.cli.main import run
 from hfr_bench.lab.analyse import analyse
+from hfr_bench.lab.register import load_prereg
 from hfr_bench.lab.rendering.sides import Sides, sides
 from hfr_bench.lab.store import Store
+from hfr_bench.lab.wire import Bench, Place
 from hfr_bench.model.report import Report
 from hfr_bench.testing.bundled import Ready, ready
 from hfr_bench.testing.experiments import planned, some_faults, write_all
@@ -46,6 +49,21 @@ def provider(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         sys.path.remove(one)
     sys.modules.pop("live_standin", None)
     plugins.offered.cache_clear()
+
+
+@pytest.fixture(scope="module")
+def freeze_live(provider: Any) -> Callable[[Path, str], Path]:
+    """Freezes a registration (its `URL` is the provider's) in a folder; its tasks are learned."""
+
+    def freeze(folder: Path, prereg: str) -> Path:
+        folder.mkdir(exist_ok=True)
+        (folder / "prereg.yaml").write_text(prereg.replace("URL", provider.url))
+        assert run(["freeze", str(folder)]) == 0
+        with Bench(load_prereg(folder), place=Place(folder)) as bench:
+            provider.learn(bench)
+        return folder
+
+    return freeze
 
 
 @pytest.fixture(scope="session")

@@ -11,7 +11,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +20,13 @@ import pytest
 from hfr_bench.cli.main import run
 from hfr_bench.lab.calm import is_calm
 from hfr_bench.lab.plan import calm_group
-from hfr_bench.lab.register import load, load_prereg
+from hfr_bench.lab.register import load
 from hfr_bench.lab.replay import replay
 from hfr_bench.lab.wire import Bench, Place
 from hfr_bench.model.cassette import Taped
 from hfr_bench.testing.bundled import rechain
+
+Freeze = Callable[[Path, str], Path]
 
 PREREG = """\
 v: 1
@@ -54,13 +56,8 @@ BOUND = 310
 
 
 @pytest.fixture(scope="module")
-def frozen(tmp_path_factory: pytest.TempPathFactory, provider: Any) -> Path:
-    made = tmp_path_factory.mktemp("frozen")
-    (made / "prereg.yaml").write_text(PREREG.replace("URL", provider.url))
-    assert run(["freeze", str(made)]) == 0
-    with Bench(load_prereg(made), place=Place(made)) as bench:
-        provider.learn(bench)
-    return made
+def frozen(tmp_path_factory: pytest.TempPathFactory, freeze_live: Freeze) -> Path:
+    return freeze_live(tmp_path_factory.mktemp("frozen"), PREREG)
 
 
 @pytest.fixture(scope="module")

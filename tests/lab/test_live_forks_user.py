@@ -1,17 +1,18 @@
 """A live fork whose user is played by a model, too: the user's words are of the prefix."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from hfr_bench.cli.main import run
-from hfr_bench.lab.register import load_prereg
-from hfr_bench.lab.wire import Bench, Place
 from hfr_bench.suites.tau2.user_llm import PROMPT
 
 pytestmark = [pytest.mark.tau2, pytest.mark.slow]
+
+Freeze = Callable[[Path, str], Path]
 
 PREREG = """\
 v: 1
@@ -35,14 +36,9 @@ analysis: {baseline: no_retry, resamples: 200}
 
 
 def test_the_users_words_are_played_as_well(
-    tmp_path: Path, provider: Any, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, provider: Any, freeze_live: Freeze, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    folder = tmp_path / "live"
-    folder.mkdir()
-    (folder / "prereg.yaml").write_text(PREREG.replace("URL", provider.url))
-    assert run(["freeze", str(folder)]) == 0
-    with Bench(load_prereg(folder), place=Place(folder)) as bench:
-        provider.learn(bench)
+    folder = freeze_live(tmp_path / "live", PREREG)
     provider.user = json.dumps(PROMPT)[1:40].encode()
     assert run(["run", str(folder)]) == 0
     capsys.readouterr()

@@ -7,6 +7,7 @@ import hashlib
 import json
 import re
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,15 +15,17 @@ import pytest
 
 from hfr_bench.cli.main import run
 from hfr_bench.errors import BadInputError
-from hfr_bench.lab.register import load, load_prereg
+from hfr_bench.lab.register import load
 from hfr_bench.lab.replay import check_recorded, replay, untimed
 from hfr_bench.lab.verification.again import Sample, level_4
 from hfr_bench.lab.verification.files import lay_out
 from hfr_bench.lab.verification.read import opened
-from hfr_bench.lab.wire import Bench, Place
+from hfr_bench.lab.wire import Place
 from hfr_bench.model.cassette import Taped
 from hfr_bench.model.record import digest
 from hfr_bench.testing.bundled import rechain
+
+Freeze = Callable[[Path, str], Path]
 
 PREREG = """\
 v: 1
@@ -47,13 +50,9 @@ analysis: {baseline: no_retry, resamples: 200}
 
 
 @pytest.fixture(scope="module")
-def live(tmp_path_factory: pytest.TempPathFactory, provider: Any) -> Path:
+def live(tmp_path_factory: pytest.TempPathFactory, provider: Any, freeze_live: Freeze) -> Path:
     """The experiment, run and recorded; then its provider goes away."""
-    made = tmp_path_factory.mktemp("live")
-    (made / "prereg.yaml").write_text(PREREG.replace("URL", provider.url))
-    assert run(["freeze", str(made)]) == 0
-    with Bench(load_prereg(made), place=Place(made)) as bench:
-        provider.learn(bench)
+    made = freeze_live(tmp_path_factory.mktemp("live"), PREREG)
     assert run(["run", str(made), "-n", "2"]) == 0
     provider.close()
     return made

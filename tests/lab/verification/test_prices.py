@@ -13,18 +13,19 @@ import pytest
 
 from hfr_bench.cli.main import run
 from hfr_bench.lab.pricing import PRICES, check_prices, prices_in
-from hfr_bench.lab.register import load, load_prereg
+from hfr_bench.lab.register import load
 from hfr_bench.lab.verification.bills import Bill, Shown
 from hfr_bench.lab.verification.files import Work
 from hfr_bench.lab.verification.prices import tokens_cost
 from hfr_bench.lab.verification.traces import Seen
 from hfr_bench.lab.verification.verify import verify
-from hfr_bench.lab.wire import Bench, Place
 from hfr_bench.model.bundle import Bundle, Check
 from hfr_bench.model.cassette import Heard, Taped
 from hfr_bench.model.record import compact, text_digest
 from hfr_bench.model.terms import Origin
 from hfr_bench.testing.bundled import Ready, failed, forge, rechain, reseal
+
+Freeze = Callable[[Path, str], Path]
 
 PREREG = """\
 v: 1
@@ -50,13 +51,9 @@ AT = ("model:agent", 1, 1)
 
 
 @pytest.fixture(scope="module")
-def live(tmp_path_factory: pytest.TempPathFactory, provider: Any) -> Path:
+def live(tmp_path_factory: pytest.TempPathFactory, freeze_live: Freeze) -> Path:
     """The experiment, frozen and run."""
-    made = tmp_path_factory.mktemp("tabled")
-    (made / "prereg.yaml").write_text(PREREG.replace("URL", provider.url))
-    assert run(["freeze", str(made)]) == 0
-    with Bench(load_prereg(made), place=Place(made)) as bench:
-        provider.learn(bench)
+    made = freeze_live(tmp_path_factory.mktemp("tabled"), PREREG)
     assert run(["run", str(made), "-n", "2"]) == 0
     return made
 
