@@ -50,15 +50,9 @@ from hfr_bench.model.trial import Outcome, PlanRow, Trial, TrialResult
 from hfr_bench.testing.results import At, write_trial
 
 ARMS = (
-    "no_retry",
-    "fixed_retry",
-    "exp_retry",
-    "degrade_only",
-    "hfr",
-    "always_escalate",
-    "blind_resend",
-    "oracle_recovery",
-)
+    "no_retry", "fixed_retry", "exp_retry", "degrade_only", "hfr",
+    "always_escalate", "blind_resend", "oracle_recovery",
+)  # fmt: skip
 TOOLS = 12
 FACE = {Channel.MODEL: "openai_chat", Channel.TOOL: "tool"}
 TIMEOUT_US = {Channel.MODEL: 60_000_000, Channel.TOOL: 10_000_000}
@@ -108,6 +102,8 @@ class Player:
     cost: int = 0
     waited_us: int = 0
     lost: int = 0
+    failed_us: int = -1
+    recovered_us: list[int] = field(default_factory=list)
     ambiguous: set[int] = field(default_factory=set)
     done: dict[str, int] = field(default_factory=dict)
 
@@ -137,6 +133,7 @@ class Player:
                 ended = {"channel": channel, "point": point, "occurrence": occurrence}
                 ended |= {"attempts": attempt, "action": "ACCEPT", "result_digest": "0" * 64}
                 self._add(StepEnded.model_validate(ended), step, attempt)
+                self._recovered()
                 return End.ACCEPTED
             if self.trial.arm == "always_escalate":
                 self._add(Decided(on="Attempted", action=Action.ESCALATE), step, attempt)
@@ -186,6 +183,8 @@ class Player:
         seen = self._seen(channel, event, answer)
         if writes and seen.exception is not None:
             self.ambiguous.add(step)
+        if not seen.answered and self.failed_us < 0:
+            self.failed_us = self.now_us
         self.now_us += seen.latency_us
         self.waited_us += 0 if seen.answered else seen.latency_us
         self.attempts += 1
@@ -198,26 +197,18 @@ class Player:
         cost = COST[channel]
         if event is None:
             return AttemptEnded(
-                answered=True,
-                status=200,
-                response_digest=answer,
+                answered=True, status=200, response_digest=answer, cost_microusd=cost,
                 returned_model="rehearsal-primary" if model else None,
                 finish_reason="stop" if model else None,
-                tokens_in=7643 if model else 0,
-                tokens_out=19 if model else 0,
-                cost_microusd=cost,
+                tokens_in=7643 if model else 0, tokens_out=19 if model else 0,
                 latency_us=1_044_123 if model else 400_000,
-            )
+            )  # fmt: skip
         shape = declared(event, content.kinds()[event.kind], FACE[channel], TIMEOUT_US[channel])
         return AttemptEnded(
-            answered=False,
-            status=shape.status,
-            exception=shape.exception,
-            response_digest=shape.response_digest,
-            retry_after=shape.retry_after,
-            cost_microusd=cost,
+            answered=False, status=shape.status, exception=shape.exception, cost_microusd=cost,
+            response_digest=shape.response_digest, retry_after=shape.retry_after,
             latency_us=shape.latency_us or 0,
-        )
+        )  # fmt: skip
 
     def _hit(
         self, point: str, occurrence: int, attempt: int, event: FaultEvent | None, answer: str
@@ -259,6 +250,7 @@ class Player:
             unknown=in_doubt,
         )
         self._add(Escalated(packet=packet), step, 0)
+        self._recovered()
         self.now_us += 10_000_000
         self.cost += 20_000
 
@@ -306,7 +298,14 @@ class Player:
             tokens_in=sum(body.tokens_in for body in models),
             tokens_out=sum(body.tokens_out for body in models),
             state_digest=text_digest(self.trial.task_id),
+            recoveries=len(self.recovered_us),
+            recovery_us=sum(self.recovered_us),
         )
+
+    def _recovered(self) -> None:
+        if self.failed_us >= 0:
+            self.recovered_us.append(self.now_us - self.failed_us)
+        self.failed_us = -1
 
     def _say(self, who: str, step: int) -> None:
         said = Said.model_validate({"who": who, "text_digest": text_digest(who), "length": 141})
